@@ -1,0 +1,166 @@
+"""A game profile: everything particular to one game, in one place.
+
+No other code knows a game by name. The arena's own profile is built in (``ARENA_PROFILE``); others stand in
+``[games.<name>]`` of ``config.toml``. A session, a policy and a detector each carry the profile they were made with.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from data.vocabulary import CONTROL_HOTKEYS, Role
+
+Unit = Annotated[float, Field(ge=0.0, le=1.0)]
+Region = tuple[Unit, Unit, Unit, Unit]
+"""left, top, right, bottom in 0..1 of the game picture."""
+Colour = tuple[Annotated[int, Field(ge=0, le=255)], Annotated[int, Field(ge=0, le=255)], Annotated[int, Field(ge=0, le=255)]]
+"""red, green, blue 0..255."""
+
+
+class ProfileModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ObjectClass(ProfileModel):
+    """One kind of object the detector finds."""
+
+    name: str = Field(min_length=1, description="the detector's class name")
+    role: Role = Field(description="what it means to a player")
+
+
+class Gauge(ProfileModel):
+    """A bar read off the picture: the share of its length that has its colour, from one end."""
+
+    name: str = Field(min_length=1)
+    region: Region
+    colour: Colour
+    tolerance: int = Field(default=48, ge=1, le=255, description="largest difference of any channel")
+    direction: Literal["right", "left", "up", "down"] = Field(default="right", description="where it grows to")
+    kind: Literal["level", "cooldown"] = "level"
+
+
+class Icon(ProfileModel):
+    """A flag read off the picture: on when at least ``share`` of the region has the colour."""
+
+    name: str = Field(min_length=1)
+    region: Region
+    colour: Colour
+    tolerance: int = Field(default=48, ge=1, le=255)
+    share: Unit = 0.2
+
+
+class Choice(ProfileModel):
+    """One of several icons that is lit, counted from 1 in the order of the regions."""
+
+    name: str = Field(min_length=1)
+    regions: tuple[Region, ...] = Field(min_length=2)
+    colour: Colour
+    tolerance: int = Field(default=48, ge=1, le=255)
+    share: Unit = 0.1
+
+
+class GameProfile(ProfileModel):
+    """Everything Secondseat knows of one game."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")
+    window_title: str = Field(default="", description="part of the window's title; empty: ask")
+    picture_size: tuple[int, int] = Field(default=(640, 360), description="width, height in px the detector is made for")
+    keys: tuple[str, ...] = Field(default=(), description="the keys that are recorded, learnt and pressed, in order")
+    classes: tuple[ObjectClass, ...] = ()
+    gauges: tuple[Gauge, ...] = ()
+    icons: tuple[Icon, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    detector: str = Field(default="", description="weights: 'builtin:<name>' or a path under the workspace; empty: none")
+    detector_size: tuple[int, int] = Field(default=(320, 192), description="width, height in px the detector runs at")
+    edge_margin_px: int = Field(default=8, ge=0, le=200, description="injected positions stay this far inside the window")
+    hold_ms: int = Field(default=50, ge=10, le=1000, description="how long a tapped key or button stays down")
+    threat_range: float = Field(default=0.25, gt=0, le=1, description="an enemy nearer than this (in picture widths) is a threat")
+    low_hp: Unit = 0.35
+
+    @field_validator("keys")
+    @classmethod
+    def _keys_are_free(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
+        taken = sorted(CONTROL_HOTKEYS.intersection(keys))
+        if taken:
+            raise ValueError(f"{', '.join(taken)} steer Secondseat and cannot be game keys; remove them")
+        if len(set(keys)) != len(keys):
+            raise ValueError("a key is named twice")
+        return keys
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> GameProfile:
+        for what, names in (
+            ("classes", [c.name for c in self.classes]),
+            ("gauges, icons and choices", [g.name for g in (*self.gauges, *self.icons, *self.choices)]),
+        ):
+            if len(set(names)) != len(names):
+                raise ValueError(f"{what}: a name is used twice: {sorted(n for n in names if names.count(n) > 1)}")
+        return self
+
+    def class_names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.classes)
+
+    def roles(self) -> tuple[Role, ...]:
+        return tuple(c.role for c in self.classes)
+
+    def level_names(self) -> tuple[str, ...]:
+        return tuple(g.name for g in self.gauges if g.kind == "level")
+
+    def cooldown_names(self) -> tuple[str, ...]:
+        return tuple(g.name for g in self.gauges if g.kind == "cooldown")
+
+    def flag_names(self) -> tuple[str, ...]:
+        return tuple(i.name for i in self.icons)
+
+    def choice_sizes(self) -> dict[str, int]:
+        return {c.name: len(c.regions) for c in self.choices}
+
+
+def _px(left: int, top: int, right: int, bottom: int) -> Region:
+    """A region of the arena's 640x360 picture, given in pixels."""
+    return (left / 640, top / 360, right / 640, bottom / 360)
+
+
+ARENA_PROFILE = GameProfile(
+    name="arena",
+    window_title="Secondseat Arena",
+    picture_size=(640, 360),
+    keys=("space", "ctrl", "1", "2", "3", "q", "e", "r"),
+    classes=(
+        ObjectClass(name="self", role="self"),
+        ObjectClass(name="drone", role="enemy"),
+        ObjectClass(name="raider", role="enemy"),
+        ObjectClass(name="loot", role="loot"),
+        ObjectClass(name="rock", role="hazard"),
+        ObjectClass(name="portal", role="portal"),
+        ObjectClass(name="shot", role="shot"),
+        ObjectClass(name="hostile_shot", role="shot"),
+        ObjectClass(name="lock", role="lock"),
+        ObjectClass(name="mark", role="mark"),
+    ),
+    gauges=(
+        Gauge(name="hp", region=_px(30, 8, 130, 14), colour=(70, 210, 90)),
+        Gauge(name="shield", region=_px(30, 18, 130, 24), colour=(80, 160, 255)),
+        Gauge(name="heavy_ammo", region=_px(30, 28, 130, 32), colour=(240, 190, 60)),
+        Gauge(name="repair", region=_px(256, 350, 286, 354), colour=(200, 200, 215), kind="cooldown"),
+        Gauge(name="boost", region=_px(306, 350, 336, 354), colour=(200, 200, 215), kind="cooldown"),
+        Gauge(name="jam", region=_px(356, 350, 386, 354), colour=(200, 200, 215), kind="cooldown"),
+    ),
+    icons=(
+        Icon(name="locked", region=_px(144, 8, 160, 16), colour=(255, 220, 80), share=0.5),
+        Icon(name="firing", region=_px(164, 8, 180, 16), colour=(255, 110, 60), share=0.5),
+    ),
+    choices=(
+        Choice(
+            name="ammo",
+            regions=(_px(196, 346, 208, 358), _px(212, 346, 224, 358), _px(228, 346, 240, 358)),
+            colour=(250, 250, 250),
+            share=0.2,
+        ),
+    ),
+    detector="builtin:arena",
+    detector_size=(320, 192),
+)
+"""The embedded arena's profile. Regions are those that ``league.arena.render`` draws at 640x360."""

@@ -1,0 +1,151 @@
+"""One snapshot of everything the engine does, replaced whole and never changed in place.
+
+The face, the headless server and ``secondseat status --json`` read it; nobody writes it but the control centre.
+It holds plain values only, so that it can be sent as JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+ServiceHealth = Literal["off", "starting", "running", "waiting", "failed", "stopping"]
+RecorderPhase = Literal["idle", "recording", "paused", "unsaved", "saving"]
+BotPhase = Literal["disarmed", "armed", "flying", "paused", "yielded", "stopped"]
+JobPhase = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """One service: its health and why it is not doing its work (empty when it is)."""
+
+    name: str
+    health: ServiceHealth = "off"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureState:
+    source: str = "none"  # "arena", "screen", "video", "none"
+    game: str = ""
+    detail: str = ""  # e.g. "skirmish 640x360", the window's title
+    width_px: int = 0
+    height_px: int = 0
+    asked_fps: float = 0.0
+    fps: float = 0.0
+    frames: int = 0
+    dropped: int = 0
+    focus: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TickState:
+    """The live path's timing over the last 10 s, by stage, in ms."""
+
+    asked_hz: float = 20.0
+    hz: float = 0.0
+    late: int = 0
+    skipped: int = 0
+    age_p50_ms: float = 0.0
+    age_p99_ms: float = 0.0
+    stage_p50_ms: dict[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderState:
+    phase: RecorderPhase = "idle"
+    session: str = ""
+    duration_s: float = 0.0
+    frames: int = 0
+    events: int = 0
+    steps: int = 0
+    size_bytes: int = 0
+    disk_free_bytes: int = 0
+    dropped_frames: int = 0
+    note: str = ""
+    last_session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BotState:
+    phase: BotPhase = "disarmed"
+    policy: str = ""
+    window: str = ""
+    dry_run: bool = False
+    mode: str = ""
+    target: str = ""
+    actions: int = 0
+    refused: int = 0
+    expired: int = 0
+    focus_losses: int = 0
+    model_version: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A long job (training, perceiving, evaluating) run as a child process."""
+
+    id: str
+    kind: str  # "train", "evaluate", "perceive", "detector"
+    title: str
+    phase: JobPhase = "queued"
+    stage: str = ""  # e.g. "epoch 31/80"
+    done: float = 0.0  # 0..1
+    eta_s: float | None = None
+    message: str = ""
+    run_dir: str = ""  # where its metrics.jsonl is
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    time_s: float  # wall clock
+    level: Literal["debug", "info", "warning", "error"]
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaState:
+    running: bool = False
+    score: float = 0.0
+    kills: int = 0
+    deaths: int = 0
+    loot: int = 0
+    episode: int = 0
+    pilot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemState:
+    cpu_percent: float = 0.0
+    memory_mb: float = 0.0
+    loop_lag_p99_ms: float = 0.0
+    hotkeys: str = "off"
+    actuator: str = "off"
+    display: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineState:
+    """Everything at one moment. ``sequence`` grows with each snapshot."""
+
+    sequence: int = 0
+    time_s: float = 0.0
+    started_s: float = 0.0
+    workspace: str = ""
+    capture: CaptureState = CaptureState()
+    tick: TickState = TickState()
+    recorder: RecorderState = RecorderState()
+    bot: BotState = BotState()
+    arena: ArenaState = ArenaState()
+    system: SystemState = SystemState()
+    services: tuple[ServiceState, ...] = ()
+    jobs: tuple[JobState, ...] = ()
+    notices: tuple[Notice, ...] = ()  # the newest 200
+    checks: tuple[tuple[str, str, str], ...] = ()  # doctor's lines: name, state ("ok", "warn", "missing"), text
+    sessions: int = 0  # saved sessions in the workspace
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
