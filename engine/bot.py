@@ -144,20 +144,20 @@ class Bot:
         """One tick: act when flying. Returns mode, target id and model version for the step."""
         nothing = ("", NO_TARGET, 0)
         with self._lock:
-            if self._phase not in ("flying", "paused") or self._hands is None or self._policy is None:
-                return nothing
-            self._follow_hands(self._hands.state())
-            if self._phase != "flying" or self._hands is None or self._policy is None:
+            if self._phase in ("flying", "paused") and self._hands is not None:
+                self._follow_hands(self._hands.state())
+            policy = self._flying_policy()
+            if policy is None:
                 return nothing
             if self.until_ns is not None and self._clock_ns() >= self.until_ns:
                 self.disarm("the time asked for is over")
                 return nothing
-            policy = self._policy
         # Outside the lock: inference may take long, and disarming must not wait for it.
         decision = policy.act(observation)
         now_ns = self._clock_ns()
         with self._lock:
-            if self._phase != "flying" or self._policy is not policy or self._hands is None:
+            hands = self._hands
+            if self._flying_policy() is not policy or hands is None:
                 return nothing
             # Two achieved ticks: a machine that only reaches 8 Hz must still be able to act on what it sees.
             achieved_ns = max(self._tick_ns, min(now_ns - self._last_turn_ns, 4 * self._tick_ns)) if self._last_turn_ns else self._tick_ns
@@ -167,9 +167,12 @@ class Bot:
                 self._expired += 1
                 return nothing
             self._sequence += 1
-            self._hands.send(self._sequence, expiry_ns, decision.action)
+            hands.send(self._sequence, expiry_ns, decision.action)
             self._last = (decision.mode, decision.target_id)
             return decision.mode, decision.target_id, self.model_version
+
+    def _flying_policy(self) -> Policy | None:
+        return self._policy if self._phase == "flying" and self._hands is not None else None
 
     def state(self) -> BotState:
         with self._lock:
