@@ -15,6 +15,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from data.geometry import Rect
 from data.vocabulary import ActorKind, Click, Mode
 
 NO_TARGET: Final = -1
@@ -23,16 +24,6 @@ NO_TARGET: Final = -1
 F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
 Image = NDArray[np.uint8]
-
-
-@dataclass(frozen=True, slots=True)
-class Rect:
-    """A rectangle in screen pixels. ``left`` and ``top`` may be negative (monitors left of or above the first)."""
-
-    left: int
-    top: int
-    width: int
-    height: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,140 @@
+"""Fixtures for real X screens. Tests that use them are marked ``x11``.
+
+``x_display`` sets DISPLAY for the test to a virtual screen of its module; ``window_manager`` runs openbox on it;
+``target_window(title=..., ...)`` opens windows that log their input; ``person`` presses keys on it;
+``nested_display`` gives a pair of servers where what ``person`` does outside arrives inside as real devices.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support import x11
+
+MakeTarget = Callable[..., x11.TargetWindow]
+
+
+def _need_x11() -> None:
+    missing = x11.missing_programs()
+    if not missing:
+        return
+    reason = f"X11 tests need {', '.join(missing)} (Debian: apt-get install xvfb xserver-xephyr openbox xdotool)"
+    if os.environ.get("SECONDSEAT_REQUIRE_X11") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("x11"):
+        _need_x11()
+
+
+def _on_display(monkeypatch: pytest.MonkeyPatch, display: str) -> None:
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.setenv("XDG_SESSION_TYPE", "x11")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+
+
+@pytest.fixture(scope="module")
+def x_server_display() -> Iterator[str]:
+    """One virtual screen of 1280x720 for all tests of a module."""
+    _need_x11()
+    with x11.x_server() as display:
+        yield display
+
+
+@pytest.fixture
+def x_display(x_server_display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The module's virtual screen as DISPLAY, with no key or button down at the start and the pointer at 640, 360."""
+    _on_display(monkeypatch, x_server_display)
+    human = x11.Person(x_server_display)
+    try:
+        for code in human.held_codes():
+            human.key(code, False)
+        for number in human.held_buttons():
+            human.button(number, False)
+        human.focus_nothing()
+        human.move(640, 360)
+        yield x_server_display
+    finally:
+        human.close()
+
+
+@pytest.fixture
+def fresh_display(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A virtual screen for this test alone."""
+    _need_x11()
+    with x11.x_server() as display:
+        _on_display(monkeypatch, display)
+        yield display
+
+
+@pytest.fixture
+def window_manager(x_display: str) -> Iterator[None]:
+    with x11.openbox(x_display):
+        yield
+
+
+@pytest.fixture
+def person(x_display: str) -> Iterator[x11.Person]:
+    human = x11.Person(x_display)
+    yield human
+    human.close()
+
+
+@pytest.fixture
+def target_window(x_display: str, tmp_path: Path) -> Iterator[MakeTarget]:
+    """Opens windows: ``target_window(title="Target", x=100, y=80, width=400, height=300, colour="c81e1e", display=None)``."""
+    opened: list[x11.TargetWindow] = []
+
+    def make(
+        title: str = "Target",
+        x: int = 100,
+        y: int = 80,
+        width: int = 400,
+        height: int = 300,
+        colour: str = "c81e1e",
+        display: str | None = None,
+    ) -> x11.TargetWindow:
+        opened.append(x11.TargetWindow(display or x_display, title, x, y, width, height, colour, tmp_path))
+        return opened[-1]
+
+    yield make
+    for window in opened:
+        window.close()
+
+
+@dataclass(frozen=True)
+class NestedDisplay:
+    """A server inside a server. ``person`` acts on the outer one, which is a real device for the inner one."""
+
+    outer: str
+    inner: str
+    person: x11.Person
+
+
+@pytest.fixture
+def nested_display(x_display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[NestedDisplay]:
+    """Xephyr (800x600 at 0, 0, with the outer focus) inside the virtual screen; DISPLAY is the inner one."""
+    from Xlib import X
+
+    with x11.x_server("Xephyr", "800x600", parent_display=x_display) as inner:
+        human = x11.Person(x_display)
+        try:
+            root = human.connection.screen().root
+            window = x11.wait_until(
+                lambda: next((w for w in root.query_tree().children if w.get_geometry().width == 800), None), 10, "Xephyr's window"
+            )
+            x11.wait_until(lambda: window.get_attributes().map_state == X.IsViewable, 10, "Xephyr is mapped")
+            window.configure(x=0, y=0)
+            window.set_input_focus(X.RevertToParent, X.CurrentTime)
+            human.move(400, 300)
+            _on_display(monkeypatch, inner)
+            yield NestedDisplay(x_display, inner, human)
+        finally:
+            human.close()
