@@ -1,0 +1,257 @@
+"""The arena's picture: one world drawn at 640x360 (times a whole scale), the same on the screen and off it.
+
+What is drawn depends on nothing but the world's arrays, so two processes that hold the same world draw the same
+picture. ``boxes`` tells where things are in that picture: for training and judging the detector, never for a policy.
+Sprites, text and the background are drawn once and kept; a picture is then a few dozen blits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from league.arena import sizes, sprites
+from league.arena.hud import Hud, Reading
+from league.arena.score import score
+from league.arena.skirmish import EPISODE_TICKS
+from league.arena.world import DT_S, STEPS_PER_TICK, WorldState
+
+if TYPE_CHECKING:
+    import pygame
+
+SIZE: Final = (640, 360)
+BACKGROUNDS_KEPT: Final = 8
+HP_BAR_PX: Final = (20, 3)
+
+
+class Painter:
+    """Draws worlds on surfaces of ``640 * scale`` x ``360 * scale`` px."""
+
+    def __init__(self, scale: int = 1) -> None:
+        """scale: 1 to 4. Needs no display."""
+        if not 1 <= scale <= 4:
+            raise ValueError(f"arena: scale {scale} cannot be drawn; use 1 to 4")
+        self.scale = scale
+        self._hud = Hud(scale)
+        self._backgrounds: OrderedDict[bytes, pygame.Surface] = OrderedDict()
+
+    def draw(self, surface: pygame.Surface, state: WorldState, i: int, cursor: tuple[float, float] | None = None) -> None:
+        """Draw world ``i``. ``cursor``: a pointer at x, y in 0..1 of the picture; None draws none."""
+        surface.blit(self._background(state, i), (0, 0))
+        tick = int(state.tick[i])
+        blits: list[tuple[pygame.Surface, tuple[int, int]]] = []
+        self._things(blits, state, i, tick)
+        self._shots(blits, state, i)
+        self._ships(blits, state, i, tick)
+        surface.fblits(blits)
+        self._hp_bars(surface, state, i)
+        self._hud.draw(surface, reading(state, i))
+        if cursor is not None:
+            pointer: list[tuple[pygame.Surface, tuple[int, int]]] = []
+            self._put(pointer, sprites.cursor(self.scale), cursor[0] * SIZE[0], cursor[1] * SIZE[1])
+            surface.fblits(pointer)
+
+    def _put(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], picture: pygame.Surface, x: float, y: float) -> None:
+        half = picture.get_width() / 2
+        blits.append((picture, (math.floor(x * self.scale - half + 0.5), math.floor(y * self.scale - half + 0.5))))
+
+    def _things(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int, tick: int) -> None:
+        turn = tick // 3 % 24
+        for x, y in state.portal_pos[i].tolist():
+            self._put(blits, sprites.portal(sizes.BOX_PX["portal"] / 2, turn, self.scale), x, y)
+        if state.ship_alive[i, 0] and state.ship_has_dest[i, 0]:
+            x, y = state.ship_dest[i, 0].tolist()
+            self._put(blits, sprites.mark(sizes.BOX_PX["mark"] / 2, self.scale), x, y)
+        picture = sprites.loot(sizes.BOX_PX["loot"] / 2, self.scale)
+        for alive, (x, y) in zip(state.loot_alive[i].tolist(), state.loot_pos[i].tolist(), strict=True):
+            if alive:
+                self._put(blits, picture, x, y)
+
+    def _shots(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int) -> None:
+        radius = sizes.BOX_PX["shot"] / 2
+        for p in np.flatnonzero(state.shot_alive[i]).tolist():
+            x, y = state.shot_pos[i, p].tolist()
+            vx, vy = state.shot_vel[i, p].tolist()
+            bucket = sprites.heading_bucket(math.atan2(vy, vx))
+            self._put(blits, sprites.shot(int(state.shot_kind[i, p]), int(state.shot_owner[i, p]) != 0, bucket, radius, self.scale), x, y)
+
+    def _ships(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int, tick: int) -> None:
+        s = self.scale
+        locked = int(state.ship_lock[i, 0]) if state.ship_alive[i, 0] else -1
+        alive = state.ship_alive[i].tolist()
+        positions = state.ship_pos[i].tolist()
+        speeds = np.hypot(state.ship_vel[i, :, 0], state.ship_vel[i, :, 1]).tolist()
+        for k in range(len(alive) - 1, -1, -1):  # the own ship last: on top
+            if not alive[k]:
+                continue
+            x, y = positions[k]
+            kind = int(state.ship_kind[i, k])
+            radius = sizes.SHIP_BOX_PX[kind] / 2
+            bucket = sprites.heading_bucket(float(state.ship_heading[i, k]))
+            if speeds[k] > 8.0:
+                length = 3 if state.ship_boost_s[i, k] > 0 else 2 if tick // 4 % 2 else 1
+                self._put(blits, sprites.flame(kind, bucket, radius, length, s), x, y)
+            self._put(blits, sprites.ship(kind, bucket, radius, s), x, y)
+            level = math.ceil(float(state.ship_shield[i, k]) * 4 - 1e-3)
+            if level > 0:
+                self._put(blits, sprites.shield(radius + 1.0, level, s), x, y)
+            if state.ship_jammed_s[i, k] > 0:
+                self._put(blits, sprites.static(radius, tick // 4 % 20, s), x, y)
+            if k == locked:
+                ring = (sizes.SHIP_BOX_PX[kind] + sizes.LOCK_MARGIN_PX) / 2
+                self._put(blits, sprites.lock(ring, bool(state.ship_firing[i, 0]), tick // 3 % 12, s), x, y)
+
+    def _hp_bars(self, surface: pygame.Surface, state: WorldState, i: int) -> None:
+        s = self.scale
+        width, height = HP_BAR_PX
+        for k in range(1, state.ship_alive.shape[1]):
+            if not state.ship_alive[i, k]:
+                continue
+            x, y = state.ship_pos[i, k].tolist()
+            hp = float(state.ship_hp[i, k])
+            left = round((x - width / 2) * s)
+            top = round((y - sizes.SHIP_BOX_PX[int(state.ship_kind[i, k])] / 2 - 6) * s)
+            surface.fill((6, 8, 16), (left - s, top - s, (width + 2) * s, (height + 2) * s))
+            colour = (236, 240, 250) if hp > 0.6 else (250, 206, 110) if hp > 0.3 else (250, 120, 120)
+            surface.fill(colour, (left, top, max(1, round(hp * width * s)), height * s))
+
+    def _background(self, state: WorldState, i: int) -> pygame.Surface:
+        key = state.rng[i, 0].tobytes() + state.rock_pos[i].tobytes() + state.rock_radius[i].tobytes()
+        kept = self._backgrounds.get(key)
+        if kept is not None:
+            self._backgrounds.move_to_end(key)
+            return kept
+        made = _paint_background(int(state.rng[i, 0]), state.rock_pos[i], state.rock_radius[i], self.scale)
+        self._backgrounds[key] = made
+        if len(self._backgrounds) > BACKGROUNDS_KEPT:
+            self._backgrounds.popitem(last=False)
+        return made
+
+
+def _paint_background(seed: int, rock_pos: NDArray[np.float32], rock_radius: NDArray[np.float32], scale: int) -> pygame.Surface:
+    """Space behind one world: a dim nebula, stars, a faint grid, and the rocks, which never move."""
+    import pygame
+
+    dice = np.random.default_rng(seed)
+    size = (SIZE[0] * scale, SIZE[1] * scale)
+    nebula = pygame.Surface((20, 12), 0, 32)
+    cloud = dice.random((20, 12)) * 0.6 + dice.random((20, 1)) * 0.25 + dice.random((1, 12)) * 0.15
+    tint = np.array([[26.0, 14.0, 46.0], [6.0, 32.0, 46.0]])[dice.permutation(2)]
+    rise = np.linspace(0, 1, 20)[:, None, None]
+    colours = np.array([7.0, 9.0, 19.0]) + cloud[..., None] ** 2 * (tint[0] * (1 - rise) + tint[1] * rise)
+    pygame.surfarray.blit_array(nebula, colours.astype(np.uint8))
+    small = pygame.transform.smoothscale(nebula, (80, 48))
+    surface = pygame.transform.smoothscale(small, size)
+    grid = pygame.Surface(size, pygame.SRCALPHA, 32)
+    for x in range(0, SIZE[0], 40):
+        grid.fill((120, 150, 220, 11), (x * scale, 0, 1, size[1]))
+    for y in range(0, SIZE[1], 40):
+        grid.fill((120, 150, 220, 11), (0, y * scale, size[0], 1))
+    surface.blit(grid, (0, 0))
+    for _ in range(150):
+        x, y = int(dice.integers(size[0])), int(dice.integers(size[1]))
+        light = int(dice.integers(46, 120))
+        warm, cold = int(dice.integers(0, 16)), int(dice.integers(0, 24))
+        side = scale if dice.random() < 0.25 else max(1, scale - 1)
+        surface.fill((light + warm, light, min(255, light + cold)), (x, y, side, side))
+    blits: list[tuple[pygame.Surface, tuple[int, int]]] = []
+    for k, ((x, y), radius) in enumerate(zip(rock_pos.tolist(), rock_radius.tolist(), strict=True)):
+        picture = sprites.rock(float(radius), (seed * 31 + k) & 0xFFFFFFFF, scale)
+        half = picture.get_width() / 2
+        blits.append((picture, (math.floor(x * scale - half + 0.5), math.floor(y * scale - half + 0.5))))
+    surface.fblits(blits)
+    return surface
+
+
+def reading(state: WorldState, i: int) -> Reading:
+    """What the own ship's display shows in world ``i``."""
+    alive = bool(state.ship_alive[i, 0])
+    repair, boost, jam = state.ship_cooldowns[i, 0].tolist()
+    locked = alive and int(state.ship_lock[i, 0]) >= 0
+    return Reading(
+        hp=float(state.ship_hp[i, 0]) if alive else 0.0,
+        shield=float(state.ship_shield[i, 0]) if alive else 0.0,
+        heavy_ammo=float(state.ship_heavy[i, 0]),
+        locked=locked,
+        firing=locked and bool(state.ship_firing[i, 0]),
+        ammo=int(state.ship_ammo[i, 0]),
+        cooldowns=(repair, boost, jam),
+        score=float(score(state)[i]),
+        left_s=max(0.0, (EPISODE_TICKS * STEPS_PER_TICK - int(state.tick[i])) * DT_S),
+        respawn_s=0.0 if alive else float(state.ship_respawn_s[i, 0]),
+    )
+
+
+@lru_cache(maxsize=4)
+def _painter(scale: int) -> Painter:
+    return Painter(scale)
+
+
+def draw(surface: pygame.Surface, state: WorldState, i: int, cursor: tuple[float, float] | None = None) -> None:
+    """Draw world ``i`` on a surface whose size is 640x360 times a whole number."""
+    width, height = surface.get_size()
+    scale = max(1, width // SIZE[0])
+    if (width, height) != (SIZE[0] * scale, SIZE[1] * scale):
+        raise ValueError(f"arena: a surface of {width}x{height} px does not fit; use 640x360 times a whole number")
+    _painter(scale).draw(surface, state, i, cursor)
+
+
+class Renderer:
+    """Worlds as numpy pictures, with no display."""
+
+    def __init__(self) -> None:
+        import cv2
+        import pygame
+
+        self._swap = cv2.cvtColor
+        self._order = cv2.COLOR_BGRA2RGB
+        self._painter = Painter(1)
+        self._surface = pygame.Surface(SIZE, 0, 32, (0xFF0000, 0xFF00, 0xFF, 0))
+
+    def picture(self, state: WorldState, i: int, cursor: tuple[float, float] | None = None) -> NDArray[np.uint8]:
+        """World ``i`` as uint8 RGB [360, 640, 3], a new array each time."""
+        self._painter.draw(self._surface, state, i, cursor)
+        pixels = np.frombuffer(self._surface.get_buffer(), np.uint8).reshape(SIZE[1], SIZE[0], 4)
+        return np.asarray(self._swap(pixels, self._order))
+
+
+def boxes(state: WorldState, i: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Where things are in the picture of world ``i``: classes int32 [M] (``sizes.CLASSES``) and boxes float32 [M, 4]
+    (centre x, centre y, width, height, in 0..1 of the picture). Truth: for detectors and scores only."""
+    classes: list[int] = []
+    found: list[tuple[float, float, float]] = []
+
+    def add(kind: int, x: float, y: float, side: float) -> None:
+        if 0 <= x < SIZE[0] and 0 <= y < SIZE[1]:
+            classes.append(kind)
+            found.append((x, y, side))
+
+    alive = state.ship_alive[i].tolist()
+    positions = state.ship_pos[i].tolist()
+    for k, (x, y) in enumerate(positions):
+        if alive[k]:
+            kind = int(state.ship_kind[i, k])
+            add(sizes.SELF if k == 0 else sizes.SELF + kind, x, y, sizes.SHIP_BOX_PX[kind])
+    for p in np.flatnonzero(state.loot_alive[i]).tolist():
+        add(sizes.LOOT, *state.loot_pos[i, p].tolist(), sizes.BOX_PX["loot"])
+    for (x, y), radius in zip(state.rock_pos[i].tolist(), state.rock_radius[i].tolist(), strict=True):
+        add(sizes.ROCK, x, y, 2 * radius)
+    for x, y in state.portal_pos[i].tolist():
+        add(sizes.PORTAL, x, y, sizes.BOX_PX["portal"])
+    for p in np.flatnonzero(state.shot_alive[i]).tolist():
+        kind = sizes.SHOT if state.shot_owner[i, p] == 0 else sizes.HOSTILE_SHOT
+        add(kind, *state.shot_pos[i, p].tolist(), sizes.BOX_PX["shot"])
+    locked = int(state.ship_lock[i, 0])
+    if alive[0] and locked >= 0 and alive[locked]:
+        side = sizes.SHIP_BOX_PX[int(state.ship_kind[i, locked])] + sizes.LOCK_MARGIN_PX
+        add(sizes.LOCK, *positions[locked], side)
+    if alive[0] and state.ship_has_dest[i, 0]:
+        add(sizes.MARK, *state.ship_dest[i, 0].tolist(), sizes.BOX_PX["mark"])
+    table = np.array(found, np.float32).reshape(-1, 3)
+    scale = np.array(SIZE, np.float32)
+    return np.array(classes, np.int32), np.concatenate([table[:, :2] / scale, table[:, 2:] / scale], axis=1).astype(np.float32)
