@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal, Protocol
 
 from data.schema import NO_TARGET, Action, Observation
@@ -88,6 +90,7 @@ class Bot:
         self._expired = 0
         self._last = ("", NO_TARGET)
         self._last_turn_ns = 0
+        self._turns_ns = deque([self._tick_ns] * 5, maxlen=5)
         self.model_version = 0
         self.until_ns: int | None = None
 
@@ -120,6 +123,7 @@ class Bot:
             if self._phase in ("yielded", "stopped"):
                 self._names = (self._names[0], self._hands.arm())
                 self._policy.reset()
+            self._last_turn_ns = self._clock_ns()
             self.until_ns = None if for_s is None else self._clock_ns() + round(for_s * 1e9)
             self._set("flying", "")
             return f"flying: {self._names[0]} drives {self._names[1]}"
@@ -159,10 +163,11 @@ class Bot:
             hands = self._hands
             if self._flying_policy() is not policy or hands is None:
                 return nothing
-            # Two achieved ticks: a machine that only reaches 8 Hz must still be able to act on what it sees.
-            achieved_ns = max(self._tick_ns, min(now_ns - self._last_turn_ns, 4 * self._tick_ns)) if self._last_turn_ns else self._tick_ns
+            # Two achieved ticks: a machine that only reaches 8 Hz must still be able to act on what it sees, and
+            # one slow turn must not make room for itself, hence the median of the turns before it.
+            expiry_ns = observation.frame_time_ns + 2 * round(median(self._turns_ns))
+            self._turns_ns.append(min(max(now_ns - self._last_turn_ns, self._tick_ns), 4 * self._tick_ns))
             self._last_turn_ns = now_ns
-            expiry_ns = observation.frame_time_ns + 2 * achieved_ns
             if now_ns > expiry_ns:
                 self._expired += 1
                 return nothing
