@@ -1,0 +1,315 @@
+"""The settings as models: one per table of ``config.toml``, with a word on every field.
+
+``data.settings_io`` finds, reads and writes the file. A field's description is what the face's forms and
+``secondseat config show`` say of it; its bounds are what an error names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from data.profile import ARENA_PROFILE, GameProfile
+from data.workspace import Workspace, user_data_folder
+
+Level = Literal["strategist", "tactician", "executor"]
+LEVELS: Final[tuple[Level, ...]] = ("strategist", "tactician", "executor")
+
+FUNCTION_KEYS: Final[tuple[str, ...]] = tuple(f"f{n}" for n in range(1, 13))
+FACE_KEYS: Final[tuple[str, ...]] = (
+    *"abcdefghijklmnopqrstuvwxyz",
+    *"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    *"0123456789",
+    *"!?/:<>+-[]",
+    *FUNCTION_KEYS,
+    "space",
+    "enter",
+    "tab",
+    "escape",
+    "up",
+    "down",
+    "left",
+    "right",
+    "home",
+    "end",
+    "pageup",
+    "pagedown",
+    "insert",
+    "delete",
+    *(f"ctrl+{letter}" for letter in "cdefgklnoprtuvwxy"),
+)
+"""Keys that the face can be given. Control combinations that terminals and multiplexers take are not among them."""
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used. The text says file, table, key, value and what is allowed."""
+
+
+class SettingsModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PathsSettings(SettingsModel):
+    """Where things are kept."""
+
+    workspace: str = Field(
+        default="", description="folder of recordings, models and logs; it can be moved whole. Empty: this user's data folder"
+    )
+
+
+class RegionSettings(SettingsModel):
+    """A part of the desktop in px. Monitors left of or above the first one have negative coordinates."""
+
+    left: int = Field(ge=-100_000, le=100_000, description="left edge in px, may be negative")
+    top: int = Field(ge=-100_000, le=100_000, description="top edge in px, may be negative")
+    width: int = Field(ge=16, le=16_384, description="width in px", json_schema_extra={"noun": "a width"})
+    height: int = Field(ge=16, le=16_384, description="height in px", json_schema_extra={"noun": "a height"})
+
+
+class CaptureSettings(SettingsModel):
+    """What is watched. A window title goes before a region, a region before a monitor."""
+
+    source: Literal["arena", "screen"] = Field(default="arena", description="the embedded arena, or the real screen")
+    monitor: int = Field(default=1, ge=1, le=64, description="number of the monitor, from 1", json_schema_extra={"noun": "a monitor"})
+    region: RegionSettings | None = Field(default=None, description="a fixed part of the desktop: left, top, width, height in px")
+    window: str = Field(default="", max_length=500, description="part of the title of the window to follow; empty: the game's own")
+    fps: int = Field(default=30, ge=1, le=240, description="pictures per second", json_schema_extra={"noun": "a rate"})
+
+
+class RecorderSettings(SettingsModel):
+    """How play is recorded."""
+
+    notice: Literal["none", "bell"] = Field(
+        default="none", description="'bell' rings the terminal when recording starts and ends: a full-screen game hides it"
+    )
+
+
+class LiveSettings(SettingsModel):
+    """The live path: newest picture to action."""
+
+    tick_hz: int = Field(default=20, ge=5, le=60, description="decisions per second", json_schema_extra={"noun": "a rate"})
+    device: Literal["auto", "cpu", "cuda"] = Field(default="auto", description="where networks run; auto: the GPU when there is one")
+
+
+class ActuatorSettings(SettingsModel):
+    """The process that owns injection."""
+
+    heartbeat_ms: int = Field(
+        default=250,
+        ge=100,
+        le=2000,
+        description="without a word from the engine for this long everything held is released",
+        json_schema_extra={"noun": "a time in ms"},
+    )
+    stop_key: str = Field(default="f8", description="emergency stop, from any focus", json_schema_extra={"noun": "a key for this"})
+
+    @field_validator("stop_key")
+    @classmethod
+    def _is_a_function_key(cls, key: str) -> str:
+        return _function_key(key)
+
+
+class KeysSettings(SettingsModel):
+    """Keys that steer Secondseat. The first three also work while the game has focus, so they are function keys."""
+
+    record: str = Field(default="f5", description="start, pause and go on recording")
+    save: str = Field(default="f6", description="stop and save the recording")
+    discard: str = Field(default="f7", description="stop and put the recording into the trash")
+    face: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="the face's own keys: action id = key or keys with commas, as `?` in the face lists them",
+    )
+
+    @field_validator("record", "save", "discard")
+    @classmethod
+    def _is_a_function_key(cls, key: str) -> str:
+        return _function_key(key)
+
+    @field_validator("face")
+    @classmethod
+    def _are_face_keys(cls, keys: dict[str, str]) -> dict[str, str]:
+        for action, given in keys.items():
+            wrong = [k for k in (part.strip() for part in given.split(",")) if k not in FACE_KEYS]
+            if wrong:
+                raise ValueError(f"{action} = {given!r}: {', '.join(map(repr, wrong))} is not a key; use {', '.join(FACE_KEYS)}")
+        return keys
+
+    @model_validator(mode="after")
+    def _are_different(self) -> KeysSettings:
+        keys = [self.record, self.save, self.discard]
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"record, save and discard share a key ({', '.join(keys)}); give each its own")
+        return self
+
+
+def _function_key(key: str) -> str:
+    name = key.strip().lower()
+    if name not in FUNCTION_KEYS:
+        raise ValueError(f"{key!r} is not a key for this; use one of {', '.join(FUNCTION_KEYS)}")
+    return name
+
+
+def _epochs(when: str) -> Any:
+    return Field(ge=1, le=100_000, description=f"passes over the training sessions{when}", json_schema_extra={"noun": "a number of epochs"})
+
+
+def _batch_size(when: str) -> Any:
+    return Field(ge=1, le=65_536, description=f"examples per step{when}", json_schema_extra={"noun": "a batch size"})
+
+
+def _lr(when: str) -> Any:
+    return Field(gt=0, le=1, allow_inf_nan=False, description=f"highest learning rate{when}", json_schema_extra={"noun": "a learning rate"})
+
+
+Epochs = Annotated[int, _epochs("")]
+BatchSize = Annotated[int, _batch_size("")]
+LearningRate = Annotated[float, _lr("")]
+QuickEpochs = Annotated[int, _epochs(" with --quick")]
+QuickBatchSize = Annotated[int, _batch_size(" with --quick")]
+QuickLearningRate = Annotated[float, _lr(" with --quick")]
+
+
+class LevelSettings(SettingsModel):
+    """How one level is trained, in full and with ``--quick``."""
+
+    epochs: Epochs
+    batch_size: BatchSize
+    lr: LearningRate
+    quick_epochs: QuickEpochs
+    quick_batch_size: QuickBatchSize
+    quick_lr: QuickLearningRate
+
+    def schedule(self, quick: bool) -> tuple[int, int, float]:
+        """Epochs, batch size and learning rate."""
+        if quick:
+            return self.quick_epochs, self.quick_batch_size, self.quick_lr
+        return self.epochs, self.batch_size, self.lr
+
+
+class StrategistSettings(LevelSettings):
+    """How the Strategist (mode, 1 Hz) is trained."""
+
+    epochs: Epochs = 100
+    batch_size: BatchSize = 32
+    lr: LearningRate = 1e-4
+    quick_epochs: QuickEpochs = 20
+    quick_batch_size: QuickBatchSize = 32
+    quick_lr: QuickLearningRate = 3e-4
+
+
+class TacticianSettings(LevelSettings):
+    """How the Tactician (target, 5 Hz) is trained."""
+
+    epochs: Epochs = 80
+    batch_size: BatchSize = 64
+    lr: LearningRate = 1e-4
+    quick_epochs: QuickEpochs = 15
+    quick_batch_size: QuickBatchSize = 64
+    quick_lr: QuickLearningRate = 3e-4
+
+
+class ExecutorSettings(LevelSettings):
+    """How the Executor (action, 20 Hz) is trained."""
+
+    epochs: Epochs = 60
+    batch_size: BatchSize = 128
+    lr: LearningRate = 3e-4
+    quick_epochs: QuickEpochs = 10
+    quick_batch_size: QuickBatchSize = 128
+    quick_lr: QuickLearningRate = 5e-4
+
+
+class TrainingSettings(SettingsModel):
+    """Learning from recordings."""
+
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of everything random in a run")
+    strategist: StrategistSettings = StrategistSettings()
+    tactician: TacticianSettings = TacticianSettings()
+    executor: ExecutorSettings = ExecutorSettings()
+
+    def level(self, name: Level) -> LevelSettings:
+        return {"strategist": self.strategist, "tactician": self.tactician, "executor": self.executor}[name]
+
+
+class FaceSettings(SettingsModel):
+    """The terminal face."""
+
+    theme: str = Field(default="", max_length=64, description="name of a theme; empty: Secondseat's own")
+    refresh_hz: int = Field(
+        default=4, ge=1, le=10, description="how often panes look at the newest state", json_schema_extra={"noun": "a rate"}
+    )
+
+
+class ArenaSettings(SettingsModel):
+    """The embedded game."""
+
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of the world")
+
+
+def _built_in_games() -> dict[str, GameProfile]:
+    return {ARENA_PROFILE.name: ARENA_PROFILE}
+
+
+class Settings(SettingsModel):
+    """Everything that ``config.toml`` can say."""
+
+    game: str = Field(default=ARENA_PROFILE.name, description="the game that is played: arena, or one of [games.<name>]")
+    paths: PathsSettings = PathsSettings()
+    capture: CaptureSettings = CaptureSettings()
+    recorder: RecorderSettings = RecorderSettings()
+    live: LiveSettings = LiveSettings()
+    actuator: ActuatorSettings = ActuatorSettings()
+    keys: KeysSettings = KeysSettings()
+    training: TrainingSettings = TrainingSettings()
+    face: FaceSettings = FaceSettings()
+    arena: ArenaSettings = ArenaSettings()
+    games: dict[str, GameProfile] = Field(default_factory=_built_in_games, description="what is particular to each game")
+
+    @model_validator(mode="after")
+    def _hang_together(self) -> Settings:
+        if self.game not in self.games:
+            raise ValueError(f"game: {self.game!r} is not described; use {', '.join(sorted(self.games))}, or add [games.{self.game}]")
+        if self.actuator.stop_key in (self.keys.record, self.keys.save, self.keys.discard):
+            raise ValueError(f"[actuator] stop_key: {self.actuator.stop_key!r} is a key of [keys] too; give each its own")
+        clash = sorted(self.control_keys().intersection(self.profile().keys))
+        if clash:
+            raise ValueError(f"[games.{self.game}] keys: {', '.join(clash)} steer Secondseat; choose other control keys in [keys]")
+        return self
+
+    def profile(self) -> GameProfile:
+        """The active game's profile."""
+        return self.games[self.game]
+
+    def control_keys(self) -> frozenset[str]:
+        """The keys that steer Secondseat from any focus: never recorded, learnt or injected."""
+        return frozenset({self.keys.record, self.keys.save, self.keys.discard, self.actuator.stop_key})
+
+    def workspace(self) -> Workspace:
+        """The workspace's folders. Nothing is created yet."""
+        return Workspace(self.paths.workspace or user_data_folder())
+
+    def resolve_path(self, text: str, cwd: Path | None = None) -> Path:
+        """The path that a setting or an option names (see ``Workspace.resolve``)."""
+        return self.workspace().resolve(text, cwd)
+
+
+TABLES: Final[Mapping[str, type[SettingsModel]]] = {
+    "paths": PathsSettings,
+    "capture": CaptureSettings,
+    "recorder": RecorderSettings,
+    "live": LiveSettings,
+    "actuator": ActuatorSettings,
+    "keys": KeysSettings,
+    "training": TrainingSettings,
+    "face": FaceSettings,
+    "arena": ArenaSettings,
+}
+"""The fixed tables of ``config.toml``; beside them stand ``game`` and ``[games.<name>]``."""
+
+
+def plain(settings: BaseModel) -> dict[str, Any]:
+    """The values as JSON knows them, for ``config show --json`` and checkpoints. No secret is ever in the settings."""
+    return settings.model_dump(mode="json")
