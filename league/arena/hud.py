@@ -108,7 +108,7 @@ class Hud:
     def _numbers(self, surface: pygame.Surface, reading: Reading) -> None:
         s, (left, top, width, _) = self.scale, SCORE_PANEL
         right = (left + width - 6) * s
-        score = _text(f"{reading.score:,.0f}", 25 * s, (255, 255, 255))
+        score = _text(f"{reading.score:.1f}", 25 * s, (255, 255, 255))
         surface.blit(score, (right - score.get_width(), (top + 2) * s))
         seconds = max(0, int(reading.left_s + 0.999))
         clock = _text(f"{seconds // 60}:{seconds % 60:02d}", 17 * s, (255, 150, 90) if seconds <= 10 else DIM)

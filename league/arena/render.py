@@ -19,6 +19,7 @@ from league.arena import sizes, sprites
 from league.arena.hud import Hud, Reading
 from league.arena.score import score
 from league.arena.skirmish import EPISODE_TICKS
+from league.arena.truth import objects
 from league.arena.world import DT_S, STEPS_PER_TICK, WorldState
 
 if TYPE_CHECKING:
@@ -74,11 +75,12 @@ class Painter:
 
     def _shots(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int) -> None:
         radius = sizes.BOX_PX["shot"] / 2
-        for p in np.flatnonzero(state.shot_alive[i]).tolist():
-            x, y = state.shot_pos[i, p].tolist()
-            vx, vy = state.shot_vel[i, p].tolist()
+        shots = np.flatnonzero(state.shot_alive[i])
+        hostile = state.ship_team[i, state.shot_owner[i, shots]] != state.ship_team[i, 0]
+        columns = (state.shot_pos[i, shots], state.shot_vel[i, shots], state.shot_kind[i, shots], hostile)
+        for (x, y), (vx, vy), kind, foe in zip(*(column.tolist() for column in columns), strict=True):
             bucket = sprites.heading_bucket(math.atan2(vy, vx))
-            self._put(blits, sprites.shot(int(state.shot_kind[i, p]), int(state.shot_owner[i, p]) != 0, bucket, radius, self.scale), x, y)
+            self._put(blits, sprites.shot(kind, foe, bucket, radius, self.scale), x, y)
 
     def _ships(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int, tick: int) -> None:
         s = self.scale
@@ -223,35 +225,5 @@ class Renderer:
 def boxes(state: WorldState, i: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Where things are in the picture of world ``i``: classes int32 [M] (``sizes.CLASSES``) and boxes float32 [M, 4]
     (centre x, centre y, width, height, in 0..1 of the picture). Truth: for detectors and scores only."""
-    classes: list[int] = []
-    found: list[tuple[float, float, float]] = []
-
-    def add(kind: int, x: float, y: float, side: float) -> None:
-        if 0 <= x < SIZE[0] and 0 <= y < SIZE[1]:
-            classes.append(kind)
-            found.append((x, y, side))
-
-    alive = state.ship_alive[i].tolist()
-    positions = state.ship_pos[i].tolist()
-    for k, (x, y) in enumerate(positions):
-        if alive[k]:
-            kind = int(state.ship_kind[i, k])
-            add(sizes.SELF if k == 0 else sizes.SELF + kind, x, y, sizes.SHIP_BOX_PX[kind])
-    for p in np.flatnonzero(state.loot_alive[i]).tolist():
-        add(sizes.LOOT, *state.loot_pos[i, p].tolist(), sizes.BOX_PX["loot"])
-    for (x, y), radius in zip(state.rock_pos[i].tolist(), state.rock_radius[i].tolist(), strict=True):
-        add(sizes.ROCK, x, y, 2 * radius)
-    for x, y in state.portal_pos[i].tolist():
-        add(sizes.PORTAL, x, y, sizes.BOX_PX["portal"])
-    for p in np.flatnonzero(state.shot_alive[i]).tolist():
-        kind = sizes.SHOT if state.shot_owner[i, p] == 0 else sizes.HOSTILE_SHOT
-        add(kind, *state.shot_pos[i, p].tolist(), sizes.BOX_PX["shot"])
-    locked = int(state.ship_lock[i, 0])
-    if alive[0] and locked >= 0 and alive[locked]:
-        side = sizes.SHIP_BOX_PX[int(state.ship_kind[i, locked])] + sizes.LOCK_MARGIN_PX
-        add(sizes.LOCK, *positions[locked], side)
-    if alive[0] and state.ship_has_dest[i, 0]:
-        add(sizes.MARK, *state.ship_dest[i, 0].tolist(), sizes.BOX_PX["mark"])
-    table = np.array(found, np.float32).reshape(-1, 3)
-    scale = np.array(SIZE, np.float32)
-    return np.array(classes, np.int32), np.concatenate([table[:, :2] / scale, table[:, 2:] / scale], axis=1).astype(np.float32)
+    found = objects(state, i)
+    return found.classes, found.boxes()
