@@ -1,0 +1,270 @@
+"""Perception without pixels: observations made straight from the world, exact or as faulty as a detector's.
+
+``TruthObserver`` shows exactly what is visible. ``EmulatedObserver`` adds what a detector and tracker add: misses,
+noise, latency, changed ids, false finds, velocities from a filter over noisy places, tracks that coast for a while
+unseen. Its ``PerceptionSettings`` hold plausible defaults, to be replaced by figures measured on the detector. Both
+follow one world; a world that starts over (its tick went back) starts them over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.profile import ARENA_PROFILE, GameProfile
+from data.schema import Observation, Status, Tracks
+from league.arena import sizes
+from league.arena.truth import Objects, objects
+from league.arena.world import WorldState
+
+_PICTURE = np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
+Cursor = tuple[float, float] | None
+
+
+def exact_status(state: WorldState, i: int) -> Status:
+    """The gauges, icons and cooldowns of seat 0 in world ``i``, without any reading error."""
+    cooldowns = state.ship_cooldowns[i, 0].tolist()
+    return Status(
+        levels={
+            "hp": float(state.ship_hp[i, 0]),
+            "shield": float(state.ship_shield[i, 0]),
+            "heavy_ammo": float(state.ship_heavy[i, 0]),
+        },
+        flags={"locked": bool(state.ship_lock[i, 0] >= 0), "firing": bool(state.ship_firing[i, 0])},
+        choices={"ammo": int(state.ship_ammo[i, 0])},
+        cooldowns={"repair": cooldowns[0], "boost": cooldowns[1], "jam": cooldowns[2]},
+    )
+
+
+def _check_profile(profile: GameProfile) -> None:
+    if profile.class_names() != sizes.CLASSES:
+        raise ValueError(f"games.{profile.name} classes: the arena shows {sizes.CLASSES}, the profile has {profile.class_names()}")
+
+
+class TruthObserver:
+    """Exact observations of one world."""
+
+    def __init__(self, profile: GameProfile = ARENA_PROFILE) -> None:
+        _check_profile(profile)
+        self._born_ns: dict[int, int] = {}
+        self._last_tick = -1
+        self._frame_number = 0
+
+    def observe(self, state: WorldState, i: int, time_ns: int, cursor: Cursor) -> Observation:
+        """World ``i`` as it is now. ``cursor`` in 0..1, None when unknown."""
+        if state.tick[i] < self._last_tick:
+            self._born_ns.clear()
+        self._last_tick = int(state.tick[i])
+        seen = objects(state, i)
+        ids = seen.ids.tolist()
+        born = self._born_ns
+        self._born_ns = born = {k: born.get(k, time_ns) for k in ids}
+        ages = np.array([time_ns - born[k] for k in ids], np.float64) / 1e9
+        count = len(ids)
+        tracks = Tracks(
+            ids=seen.ids,
+            classes=seen.classes,
+            boxes=seen.boxes(),
+            confidences=np.ones(count, np.float32),
+            velocities=seen.velocities(),
+            ages_s=ages.astype(np.float32),
+            unseen_s=np.zeros(count, np.float32),
+        )
+        self._frame_number += 1
+        return Observation(time_ns, time_ns, self._frame_number - 1, exact_status(state, i), tracks, cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class PerceptionSettings:
+    """How faulty the emulated detector and tracker are. Shares are per object and observation."""
+
+    miss: dict[str, float] = field(
+        default_factory=lambda: {
+            "self": 0.01,
+            "drone": 0.03,
+            "raider": 0.02,
+            "loot": 0.03,
+            "rock": 0.01,
+            "portal": 0.01,
+            "shot": 0.25,
+            "hostile_shot": 0.25,
+            "lock": 0.03,
+            "mark": 0.05,
+        }
+    )
+    """Share of visible objects not found, by class; a class not named is always found."""
+    centre_px: float = 1.0
+    """Standard deviation of a box's centre, px at 1x."""
+    size_px: float = 1.2
+    """Standard deviation of a box's width and height, px at 1x."""
+    latency_ticks: int = 1
+    """Observations between a picture and the one it is seen in."""
+    id_switch: float = 0.002
+    """Share of followed objects that get a new id."""
+    false_positives: float = 0.05
+    """Expected number of things seen that are not there."""
+    confirm_hits: int = 2
+    """Detections before a track is shown."""
+    coast_s: float = 0.4
+    """A track not found is carried on along its velocity for so long."""
+    jump_px: float = 60.0
+    """A thing that moved farther between observations is taken for a new one."""
+    alpha: float = 0.6
+    """Smallest gain of the tracker's filter on places."""
+    beta: float = 0.2
+    """Smallest gain on velocities."""
+    level_noise: float = 0.01
+    """Standard deviation of gauge readings."""
+    missing: float = 0.003
+    """Share of readings that could not be read."""
+    wrong_flag: float = 0.002
+    """Share of flags and choices read wrong."""
+
+
+class EmulatedObserver:
+    """Faulty observations of one world, reproducible by ``seed``."""
+
+    def __init__(self, settings: PerceptionSettings | None = None, seed: int = 0, profile: GameProfile = ARENA_PROFILE) -> None:
+        _check_profile(profile)
+        self.settings = settings if settings is not None else PerceptionSettings()
+        unknown = sorted(set(self.settings.miss) - set(sizes.CLASSES))
+        if unknown:
+            raise ValueError(f"emulated perception, miss: no class {', '.join(unknown)}; there are {', '.join(sizes.CLASSES)}")
+        if self.settings.latency_ticks < 0:
+            raise ValueError(f"emulated perception, latency_ticks: {self.settings.latency_ticks}; a picture is not seen before it is drawn")
+        self._miss = np.array([self.settings.miss.get(name, 0.0) for name in sizes.CLASSES], np.float32)
+        self._rng = np.random.default_rng(seed)
+        self._last_tick = -1
+        self._frame_number = 0
+        self._next_id = 1
+        self._clear()
+
+    def _clear(self) -> None:
+        self._past: deque[tuple[Objects, Status, int]] = deque(maxlen=self.settings.latency_ticks + 1)
+        self._true_ids = np.zeros(0, np.int64)  # sorted
+        self._ids = np.zeros(0, np.int32)
+        self._classes = np.zeros(0, np.int32)
+        self._boxes = np.zeros((0, 4), np.float32)  # px
+        self._velocities = np.zeros((0, 2), np.float32)  # px/s
+        self._hits = np.zeros(0, np.int32)
+        self._born_ns = np.zeros(0, np.int64)
+        self._seen_ns = np.zeros(0, np.int64)
+        self._filtered_ns = 0
+
+    def observe(self, state: WorldState, i: int, time_ns: int, cursor: Cursor) -> Observation:
+        """World ``i`` as the emulated eyes see it now. ``cursor`` in 0..1 is passed through."""
+        if state.tick[i] < self._last_tick:
+            self._clear()
+        self._last_tick = int(state.tick[i])
+        self._past.append((objects(state, i), exact_status(state, i), time_ns))
+        seen, status, frame_time_ns = self._past[0]
+        self._follow(seen, frame_time_ns)
+        self._frame_number += 1
+        return Observation(time_ns, frame_time_ns, self._frame_number - 1, self._read(status), self._tracks(frame_time_ns), cursor)
+
+    def _follow(self, seen: Objects, now_ns: int) -> None:
+        """One tracker update: predict, match by the true id, correct, begin and end tracks."""
+        s, rng = self.settings, self._rng
+        dt_s = max((now_ns - self._filtered_ns) / 1e9, 1e-3) if self._filtered_ns else 0.05
+        self._filtered_ns = now_ns
+        found = np.flatnonzero(rng.random(len(seen.ids), np.float32) >= self._miss[seen.classes])
+        found = found[np.argsort(seen.ids[found])]
+        true_ids = seen.ids[found].astype(np.int64)
+        measured = seen.boxes_px[found].copy()
+        noise = rng.standard_normal((len(found), 4), np.float32)
+        measured[:, :2] += noise[:, :2] * s.centre_px
+        measured[:, 2:] = np.maximum(measured[:, 2:] + noise[:, 2:] * s.size_px, 2.0)
+
+        self._boxes[:, :2] += self._velocities * dt_s
+        at = np.searchsorted(self._true_ids, true_ids)
+        known = np.zeros(len(found), np.bool_)
+        inside = at < len(self._true_ids)
+        known[inside] = self._true_ids[at[inside]] == true_ids[inside]
+        old, row = at[known], np.flatnonzero(known)
+
+        self._hits[old] += 1
+        n = self._hits[old].astype(np.float32)
+        # Growing-memory gains (a straight line fitted to the first places), then a fading memory.
+        alpha = np.maximum(2.0 * (2.0 * n - 1.0) / (n * (n + 1.0)), s.alpha)[:, None].astype(np.float32)
+        beta = np.maximum(6.0 / (n * (n + 1.0)), s.beta)[:, None].astype(np.float32)
+        residual = measured[row, :2] - self._boxes[old, :2]
+        self._boxes[old, :2] += alpha * residual
+        self._boxes[old, 2:] += 0.5 * (measured[row, 2:] - self._boxes[old, 2:])
+        self._velocities[old] += beta * residual / np.float32(dt_s)
+        self._seen_ns[old] = now_ns
+        anew = (np.abs(residual).max(axis=1, initial=0.0) > s.jump_px) | (rng.random(len(old)) < s.id_switch)
+        restart = old[anew]
+        self._ids[restart] = self._fresh(len(restart))
+        self._hits[restart] = s.confirm_hits
+        self._boxes[restart] = measured[row[anew]]
+        self._velocities[restart] = 0.0
+        self._born_ns[restart] = now_ns
+
+        keep = (now_ns - self._seen_ns) / 1e9 <= s.coast_s
+        fresh = np.flatnonzero(~known)
+        m = len(fresh)
+        joined = np.concatenate([self._true_ids[keep], true_ids[fresh]])
+        order = np.argsort(joined, kind="stable")
+        self._true_ids = joined[order]
+        self._ids = np.concatenate([self._ids[keep], self._fresh(m)])[order]
+        self._classes = np.concatenate([self._classes[keep], seen.classes[found[fresh]]])[order]
+        self._boxes = np.concatenate([self._boxes[keep], measured[fresh]])[order]
+        self._velocities = np.concatenate([self._velocities[keep], np.zeros((m, 2), np.float32)])[order]
+        self._hits = np.concatenate([self._hits[keep], np.ones(m, np.int32)])[order]
+        self._born_ns = np.concatenate([self._born_ns[keep], np.full(m, now_ns, np.int64)])[order]
+        self._seen_ns = np.concatenate([self._seen_ns[keep], np.full(m, now_ns, np.int64)])[order]
+
+    def _fresh(self, count: int) -> NDArray[np.int32]:
+        self._next_id += count
+        return np.arange(self._next_id - count, self._next_id, dtype=np.int32)
+
+    def _tracks(self, now_ns: int) -> Tracks:
+        rng, s = self._rng, self.settings
+        shown = np.flatnonzero(self._hits >= s.confirm_hits)
+        ids, classes, boxes = self._ids[shown], self._classes[shown], self._boxes[shown]
+        velocities, born = self._velocities[shown], self._born_ns[shown]
+        unseen_s = (now_ns - self._seen_ns[shown]) / 1e9
+        confidences = np.clip(0.88 + 0.06 * rng.standard_normal(len(shown)), 0.3, 0.99) * np.exp(-unseen_s / 0.5)
+        ghosts = int(rng.poisson(s.false_positives))
+        if ghosts:
+            ghost_classes = rng.choice([sizes.DRONE, sizes.LOOT, sizes.SHOT, sizes.HOSTILE_SHOT], ghosts).astype(np.int32)
+            sides = np.array([sizes.BOX_PX[sizes.CLASSES[c]] for c in ghost_classes], np.float32)
+            places = rng.random((ghosts, 2), np.float32) * _PICTURE
+            ids = np.concatenate([ids, self._fresh(ghosts)])
+            classes = np.concatenate([classes, ghost_classes])
+            boxes = np.concatenate([boxes, np.column_stack([places, sides, sides])])
+            velocities = np.concatenate([velocities, np.zeros((ghosts, 2), np.float32)])
+            born = np.concatenate([born, np.full(ghosts, now_ns, np.int64)])
+            unseen_s = np.concatenate([unseen_s, np.zeros(ghosts)])
+            confidences = np.concatenate([confidences, rng.uniform(0.3, 0.6, ghosts)])
+        return Tracks(
+            ids=ids,
+            classes=classes,
+            boxes=(boxes / np.concatenate([_PICTURE, _PICTURE])).astype(np.float32),
+            confidences=confidences.astype(np.float32),
+            velocities=(velocities / _PICTURE).astype(np.float32),
+            ages_s=((now_ns - born) / 1e9).astype(np.float32),
+            unseen_s=unseen_s.astype(np.float32),
+        )
+
+    def _read(self, true: Status) -> Status:
+        """The status with reading errors."""
+        s = self.settings
+        luck = iter(self._rng.random(24).tolist())
+        noise = iter((self._rng.standard_normal(6) * s.level_noise).tolist())
+
+        def read(value: float | None) -> float | None:
+            error = next(noise)
+            return None if value is None or next(luck) < s.missing else min(max(value + error, 0.0), 1.0)
+
+        levels = {name: read(value) for name, value in true.levels.items()}
+        cooldowns = {name: read(value) for name, value in true.cooldowns.items()}
+        flags = {n: None if next(luck) < s.missing else v != (next(luck) < s.wrong_flag) for n, v in true.flags.items()}
+        choices: dict[str, int | None] = {}
+        for name, value in true.choices.items():
+            wrong = value is not None and next(luck) < s.wrong_flag
+            choices[name] = None if next(luck) < s.missing else (value % 3 + 1 if wrong and value else value)
+        return Status(levels, flags, choices, cooldowns)
