@@ -1,0 +1,336 @@
+"""Features: what the three levels of a policy are given, by name, in order, with units and ranges.
+
+One code path serves training and live flight: every function takes ``Steps`` and row numbers. In training the rows
+are a session's; live, ``engine.policy`` puts the few observations that matter into ``Steps`` and asks for the last row.
+
+Legend: R rows asked for, D features of a vector, P tracks of a row, K slots, L lags of the Executor's history.
+Distances are in picture widths (y is scaled by the picture's height / width), so that a circle stays a circle.
+Nothing here is a past action, but for ``since_click``, the Tactician's time since a track was last clicked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.profile import GameProfile
+from data.steps import Steps
+from data.track_lookup import ClickLog, TrackIndex, lag_rows, locked_tracks, pick_tracks, self_positions
+from data.vocabulary import MODES, ROLES
+
+FEATURE_VERSION: Final = 1
+"""Grows with any change of names, order, units or meaning below. A checkpoint of another version is refused."""
+
+LAGS_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
+"""The moments of the Executor's history, before now."""
+SLOTS: Final = 16
+"""Tracks the Executor sees, each in a slot of its own over the whole history."""
+SET_TRACKS: Final = 32
+"""Tracks the Tactician chooses from."""
+UNKNOWN_MODE: Final = len(MODES)
+"""The mode code the networks are given when no mode is known."""
+
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One number: its name, unit and the range it is expected in (values are clipped to it where they are made)."""
+
+    name: str
+    unit: str = "1"
+    low: float = 0.0
+    high: float = 1.0
+
+
+def status_features(profile: GameProfile) -> tuple[Feature, ...]:
+    """Gauges, flags, choices (one-hot) and cooldowns; each followed by whether it could not be read."""
+    found: list[Feature] = []
+    for name in profile.level_names():
+        found += [Feature(f"level.{name}"), Feature(f"level.{name}.missing")]
+    for name in profile.flag_names():
+        found += [Feature(f"flag.{name}"), Feature(f"flag.{name}.missing")]
+    for name, size in profile.choice_sizes().items():
+        found += [Feature(f"choice.{name}.{i + 1}") for i in range(size)] + [Feature(f"choice.{name}.missing")]
+    for name in profile.cooldown_names():
+        found += [Feature(f"cooldown.{name}"), Feature(f"cooldown.{name}.missing")]
+    return tuple(found)
+
+
+def summary_features(profile: GameProfile) -> tuple[Feature, ...]:
+    """The Strategist's picture of one second."""
+    found = list(status_features(profile))
+    found += [Feature("self.x"), Feature("self.y"), Feature("self.missing")]
+    found += [Feature("self.vx", "1/s", -1, 1), Feature("self.vy", "1/s", -1, 1)]
+    for name in profile.class_names():
+        found += [Feature(f"count.{name}", "tracks/8", 0, 4), Feature(f"near.{name}", "exp(-widths/0.25)")]
+    found += [Feature("enemy.dx", "widths", -1, 1), Feature("enemy.dy", "widths", -1, 1), Feature("enemy.closing", "widths/s", -2, 2)]
+    found += [Feature("enemy.threats", "tracks/4", 0, 4), Feature("lock.present"), Feature("lock.near", "exp(-widths/0.25)")]
+    found += [Feature(f"change.{name}", "1/s", -1, 1) for name in profile.level_names()]
+    return tuple(found)
+
+
+def track_features(profile: GameProfile) -> tuple[Feature, ...]:
+    """One track as the Tactician sees it, and the part of a slot that is about now."""
+    found = [
+        Feature("dx", "widths", -2, 2),
+        Feature("dy", "widths", -2, 2),
+        Feature("near", "exp(-widths/0.25)"),
+        Feature("x", "1", -0.5, 1.5),
+        Feature("y", "1", -0.5, 1.5),
+        Feature("vx", "widths/s", -2, 2),
+        Feature("vy", "widths/s", -2, 2),
+        Feature("closing", "widths/s", -2, 2),
+        Feature("width"),
+        Feature("height"),
+        Feature("confidence"),
+        Feature("age", "1 - exp(-s/2)"),
+        Feature("unseen", "s", 0, 2),
+        Feature("locked"),
+    ]
+    found += [Feature(f"class.{name}") for name in profile.class_names()]
+    found += [Feature(f"role.{name}") for name in ROLES]
+    return tuple(found)
+
+
+def set_features(profile: GameProfile) -> tuple[Feature, ...]:
+    """A track of the Tactician's set."""
+    return (*track_features(profile), Feature("since_click", "exp(-s/2)"))
+
+
+def slot_features(profile: GameProfile) -> tuple[Feature, ...]:
+    """A slot of the Executor: the track now, then where it was at each earlier lag (from where the ship is now)."""
+    found = list(track_features(profile))
+    for lag in LAGS_S[1:]:
+        found += [Feature(f"dx.{lag}s", "widths", -2, 2), Feature(f"dy.{lag}s", "widths", -2, 2), Feature(f"missing.{lag}s")]
+    return tuple(found)
+
+
+def context_features(profile: GameProfile) -> tuple[Feature, ...]:
+    """What the Executor knows beside its slots: status at every lag, and where the ship is."""
+    found = [Feature(f"{f.name}@{lag}s", f.unit, f.low, f.high) for lag in LAGS_S for f in status_features(profile)]
+    return (*found, Feature("self.x"), Feature("self.y"), Feature("self.missing"), Feature("tracks", "tracks/32", 0, 4))
+
+
+def set_context_features(profile: GameProfile) -> tuple[Feature, ...]:
+    """What the Tactician knows beside its set."""
+    return (*status_features(profile), Feature("self.x"), Feature("self.y"), Feature("self.missing"))
+
+
+def status_vectors(steps: Steps, rows: I64) -> F32:
+    """[R, D] of ``status_features``; a row of -1 gives "all missing"."""
+    here = rows >= 0
+    at = np.where(here, rows, 0)
+    parts: list[NDArray[Any]] = []
+
+    def add(values: F32) -> None:
+        missing = np.isnan(values) | ~here
+        parts.extend((np.where(missing, 0.0, np.clip(values, 0.0, 1.0)), missing))
+
+    for columns in (steps.levels, steps.flags):
+        for i in range(columns.shape[1]):
+            add(columns[at, i])
+    for i, size in enumerate(steps.profile.choice_sizes().values()):
+        values = steps.choices[at, i]
+        missing = np.isnan(values) | ~here
+        parts.extend(~missing & (values == option + 1) for option in range(size))
+        parts.append(missing)
+    for i in range(steps.cooldowns.shape[1]):
+        add(steps.cooldowns[at, i])
+    if not parts:
+        return np.zeros((len(rows), 0), np.float32)
+    return np.stack([p.astype(np.float32) for p in parts], axis=1)
+
+
+def summary_vectors(steps: Steps, rows: I64) -> F32:
+    """[R, D] of ``summary_features`` with the changes still 0; ``summary_sequence`` fills them in."""
+    profile = steps.profile
+    near = pick_tracks(steps, rows, None)
+    here = near >= 0
+    flat = np.where(here, near, 0)
+    own, own_velocity, own_missing = self_positions(steps, rows, near)
+    relative = _relative(steps, flat, own)
+    distance = np.hypot(relative[..., 0], relative[..., 1])
+    classes = np.where(here, steps.track_classes[flat], -1)
+    parts: list[NDArray[Any]] = [status_vectors(steps, rows), own, own_missing[:, None], np.clip(own_velocity, -1, 1)]
+    for code in range(len(profile.classes)):
+        mine = np.equal(classes, code)
+        parts.append(np.minimum(mine.sum(1, keepdims=True) / 8.0, 4.0))
+        parts.append(_nearness(np.where(mine, distance, np.inf).min(1, initial=np.inf))[:, None])
+    enemy: Bool = np.isin(classes, _codes(profile, "enemy"))
+    enemy_distance = np.where(enemy, distance, np.inf)
+    any_enemy = np.asarray(enemy.any(1), np.bool_)
+    if near.shape[1]:
+        first = enemy_distance.argmin(1)
+        pick = np.arange(len(rows)), first
+        direction = np.where(any_enemy[:, None], relative[pick], 0.0)
+        closing = np.where(any_enemy, _closing(steps, flat, relative, own_velocity)[pick], 0.0)
+        locked = locked_tracks(steps, near)
+    else:
+        direction, closing, locked = np.zeros((len(rows), 2)), np.zeros(len(rows)), np.zeros_like(here)
+    threats = (enemy_distance < profile.threat_range).sum(1)
+    lock_distance = np.where(locked, distance, np.inf).min(1, initial=np.inf)
+    parts += [np.clip(direction, -1, 1), closing[:, None], np.minimum(threats / 4.0, 4.0)[:, None]]
+    parts += [np.asarray(locked.any(1), np.bool_)[:, None], _nearness(lock_distance)[:, None], np.zeros((len(rows), len(profile.level_names())))]
+    return np.concatenate([p.astype(np.float32) for p in parts], axis=1)
+
+
+def summary_sequence(profile: GameProfile, vectors: F32, times_ns: I64) -> F32:
+    """Fills the ``change.*`` features of summaries in time order (about one a second); 0 over a gap of 2.5 s or more."""
+    done = vectors.copy()
+    names = profile.level_names()
+    if len(vectors) > 1 and names:
+        seconds = np.diff(times_ns) / 1e9
+        usable = (seconds > 0.05) & (seconds < 2.5)
+        for i in range(len(names)):
+            level, missing = vectors[:, 2 * i], vectors[:, 2 * i + 1] > 0
+            known = usable & ~missing[1:] & ~missing[:-1]
+            rate = np.where(known, np.diff(level) / np.maximum(seconds, 0.05), 0.0)
+            done[1:, vectors.shape[1] - len(names) + i] = np.clip(rate, -1, 1)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class SetInputs:
+    """The Tactician's inputs. tracks [R, 32, D], present [R, 32], ids int32 [R, 32] (-1 none), context [R, D]."""
+
+    tracks: F32
+    present: Bool
+    ids: NDArray[np.int32]
+    context: F32
+
+
+def set_inputs(steps: Steps, rows: I64, clicks: ClickLog, limit: int = SET_TRACKS) -> SetInputs:
+    """The tracks to choose from at each row. ``clicks`` holds the clicks made so far; only earlier ones count."""
+    near = pick_tracks(steps, rows, limit)
+    own, own_velocity, own_missing = self_positions(steps, rows, near)
+    features, present, ids = _now(steps, near, own, own_velocity)
+    since = clicks.since(ids, steps.time_ns[rows])
+    recent = np.where(present, np.exp(-since / 2.0), 0.0)[..., None].astype(np.float32)
+    context = np.concatenate([status_vectors(steps, rows), own, own_missing[:, None]], axis=1).astype(np.float32)
+    return SetInputs(np.concatenate([features, recent], axis=2), present, ids, context)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotInputs:
+    """The Executor's inputs. slots [R, K, D], present [R, K], ids int32 [R, K] (-1 none), boxes [R, K, 4] now,
+    context [R, D], own [R, 2] the ship's position, cursor [R, 2] with NaN where it is unknown."""
+
+    slots: F32
+    present: Bool
+    ids: NDArray[np.int32]
+    boxes: F32
+    context: F32
+    own: F32
+    cursor: F32
+
+
+def slot_inputs(steps: Steps, rows: I64, index: TrackIndex | None = None, limit: int = SLOTS) -> SlotInputs:
+    """The last 0.8 s of status and of the nearest tracks. Slots keep their track over the history, by its id."""
+    index = index or TrackIndex(steps)
+    near = pick_tracks(steps, rows, limit)
+    own, own_velocity, own_missing = self_positions(steps, rows, near)
+    features, present, ids = _now(steps, near, own, own_velocity)
+    past = lag_rows(steps, rows, LAGS_S)
+    parts = [features]
+    for i in range(1, len(LAGS_S)):
+        then = index.find(past[:, i], ids)
+        seen = then >= 0
+        where = np.where(seen[..., None], np.clip(_relative(steps, np.where(seen, then, 0), own), -2, 2), 0.0)
+        parts.append(np.concatenate([where, ~seen[..., None] & present[..., None]], axis=2).astype(np.float32))
+    status = np.concatenate([status_vectors(steps, past[:, i]) for i in range(len(LAGS_S))], axis=1)
+    count = (steps.track_offsets[rows + 1] - steps.track_offsets[rows]) / 32.0
+    context = np.concatenate([status, own, own_missing[:, None], np.minimum(count, 4.0)[:, None]], axis=1).astype(np.float32)
+    boxes = np.where(present[..., None], _take(steps.track_boxes, np.where(near >= 0, near, 0)), 0.0).astype(np.float32)
+    return SlotInputs(np.concatenate(parts, axis=2), present, ids, boxes, context, own, steps.cursor[rows])
+
+
+class Normaliser:
+    """Mean and scale of each feature of one input, fitted on the training split only.
+
+    A feature that never varies is centred and left unscaled, so it is never divided by (almost) zero. Features that
+    are 0 or 1 by nature pass through the same rule.
+    """
+
+    def __init__(self, mean: Any, std: Any) -> None:
+        self.mean = np.asarray(mean, np.float32)
+        self.std = np.asarray(std, np.float32)
+
+    @staticmethod
+    def fit(values: F32, present: Bool | None = None) -> Normaliser:
+        """From values [..., D]; only where ``present`` [...] when that is given."""
+        rows = values[present] if present is not None else values.reshape(-1, values.shape[-1])
+        if not len(rows):
+            return Normaliser(np.zeros(values.shape[-1]), np.ones(values.shape[-1]))
+        wide = np.asarray(rows, np.float64)
+        mean = np.asarray(wide.mean(0), np.float64)
+        std = np.asarray(wide.std(0), np.float64)
+        return Normaliser(mean, np.where(std < 1e-4, 1.0, np.maximum(std, 0.05)))
+
+    def apply(self, values: F32, present: Bool | None = None) -> F32:
+        """Normalised, clipped to +-6; absent entries are 0."""
+        done = np.clip((values - self.mean) / self.std, -6, 6).astype(np.float32)
+        return done if present is None else done * present[..., None]
+
+    def to_json(self) -> dict[str, list[float]]:
+        return {"mean": [float(v) for v in self.mean], "std": [float(v) for v in self.std]}
+
+    @staticmethod
+    def from_json(values: dict[str, list[float]]) -> Normaliser:
+        return Normaliser(np.array(values["mean"]), np.array(values["std"]))
+
+
+def _now(steps: Steps, near: I64, own: F32, own_velocity: F32) -> tuple[F32, Bool, NDArray[np.int32]]:
+    """``track_features`` of picked tracks [R, K, D], which are present [R, K] and their ids [R, K]."""
+    here = near >= 0
+    flat = np.where(here, near, 0)
+    profile = steps.profile
+    boxes, relative = _take(steps.track_boxes, flat), _relative(steps, flat, own)
+    distance = np.hypot(relative[..., 0], relative[..., 1])
+    velocity = np.clip(_take(steps.track_velocities, flat) * _scale(profile), -2, 2)
+    classes = _take(steps.track_classes, flat)
+    roles = np.array([ROLES.index(r) for r in profile.roles()] or [0])[np.clip(classes, 0, max(len(profile.classes) - 1, 0))]
+    columns: list[NDArray[Any]] = [
+        np.clip(relative, -2, 2), _nearness(distance)[..., None], np.clip(boxes[..., :2], -0.5, 1.5), velocity,
+        _closing(steps, flat, relative, own_velocity)[..., None], np.clip(boxes[..., 2:], 0, 1),
+        np.clip(_take(steps.track_confidences, flat), 0, 1)[..., None], (1 - np.exp(-_take(steps.track_ages_s, flat) / 2))[..., None],
+        np.clip(_take(steps.track_unseen_s, flat), 0, 2)[..., None], locked_tracks(steps, near)[..., None],
+        classes[..., None] == np.arange(len(profile.classes)), roles[..., None] == np.arange(len(ROLES)),
+    ]  # fmt: skip
+    features = np.concatenate([c.astype(np.float32) for c in columns], axis=-1) * here[..., None]
+    ids = np.where(here, _take(steps.track_ids, flat), -1).astype(np.int32)
+    return features.astype(np.float32), here, ids
+
+
+def _take(columns: NDArray[Any], flat: I64) -> NDArray[Any]:
+    """Rows of a track column by flat index; zeros when there is no track at all (so that index 0 is never out of range)."""
+    return columns[flat] if len(columns) else np.zeros((*flat.shape, *columns.shape[1:]), columns.dtype)
+
+
+def _scale(profile: GameProfile) -> F32:
+    width, height = profile.picture_size
+    return np.array([1.0, height / width], np.float32)
+
+
+def _relative(steps: Steps, flat: I64, own: F32) -> F32:
+    return (_take(steps.track_boxes, flat)[..., :2] - own[:, None, :]) * _scale(steps.profile)
+
+
+def _closing(steps: Steps, flat: I64, relative: F32, own_velocity: F32) -> F32:
+    """How fast the distance to the ship shrinks, in widths/s."""
+    velocity = (_take(steps.track_velocities, flat) - own_velocity[:, None, :]) * _scale(steps.profile)
+    distance = np.maximum(np.hypot(relative[..., 0], relative[..., 1]), 1e-3)
+    return np.clip(-(velocity * relative).sum(-1) / distance, -2, 2).astype(np.float32)
+
+
+def _nearness(distance: NDArray[Any]) -> F32:
+    return np.exp(-np.asarray(distance, np.float32) / np.float32(0.25))
+
+
+def _codes(profile: GameProfile, role: str) -> list[int]:
+    return [i for i, r in enumerate(profile.roles()) if r == role]

@@ -1,0 +1,233 @@
+"""The models of a workspace: training runs, policy bundles, and which policy flies.
+
+``<workspace>/models/<level>/<run>/`` holds ``best_model``, ``last_model`` and ``checkpoint_epoch_N``. A policy is a
+folder ``<workspace>/models/policies/<name>/`` with the three levels, the detector's files and the profile; it can be
+moved anywhere. ``promoted.json`` names the policy that flies and those before it. Paths inside are relative.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from data.checkpoint import CheckpointError, load, read_card, refuse_mismatch, write_whole
+from data.profile import GameProfile
+
+Level = Literal["strategist", "tactician", "executor"]
+LEVELS: Final[tuple[Level, ...]] = ("strategist", "tactician", "executor")
+POLICY_CARD: Final = "policy.json"
+PROMOTED: Final = "promoted.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """One training run of one level."""
+
+    level: str
+    name: str
+    path: Path
+    epochs: int
+    figures: dict[str, Any]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInfo:
+    """One policy bundle. ``problem`` says why it could not be flown."""
+
+    name: str
+    path: Path
+    profile: str
+    created: str
+    promoted: bool
+    figures: dict[str, Any]
+    problem: str = ""
+
+
+def models_dir(workspace: Path) -> Path:
+    return workspace / "models"
+
+
+def new_run(workspace: Path, level: Level, name: str = "") -> Path:
+    """A fresh folder for a training run, named by UTC time unless ``name`` is given."""
+    base = models_dir(workspace) / level
+    wanted = check_name(name) if name else datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    path, count = base / wanted, 1
+    while path.exists():
+        count += 1
+        path = base / f"{wanted}-{count}"
+    path.mkdir(parents=True)
+    return path
+
+
+def check_name(name: str) -> str:
+    """A name that is a plain folder name. Raises CheckpointError otherwise."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", name):
+        raise CheckpointError(f"model name {name!r}: use letters, digits, '.', '_' and '-', at most 80, beginning with a letter or digit")
+    return name
+
+
+def list_runs(workspace: Path, level: Level | None = None) -> list[RunInfo]:
+    """All training runs, newest name last."""
+    found: list[RunInfo] = []
+    for one in LEVELS if level is None else (level,):
+        base = models_dir(workspace) / one
+        for path in sorted(p for p in base.iterdir() if p.is_dir()) if base.is_dir() else []:
+            try:
+                card = read_card(path / "best_model")
+                found.append(RunInfo(one, path.name, path, int(card.get("epoch", 0)), dict(card.get("figures") or {})))
+            except CheckpointError as error:
+                found.append(RunInfo(one, path.name, path, 0, {}, str(error)))
+    return found
+
+
+def write_policy(folder: Path, levels: Mapping[Level, Path], profile: GameProfile, detector: Sequence[Path] = (), **more: Any) -> Path:
+    """Make a bundle of three checkpoints (paths without suffix), the profile and the detector's files.
+
+    It is put together beside its place and renamed, so that a half-made bundle is never seen. Raises CheckpointError when
+    a level is missing or does not fit the profile, or the folder exists.
+    """
+    check_name(folder.name)
+    if folder.exists():
+        raise CheckpointError(f"{folder}: exists already; choose another name")
+    missing = [level for level in LEVELS if level not in levels]
+    if missing:
+        raise CheckpointError(f"{folder}: a policy needs all three levels; missing {', '.join(missing)}")
+    for level in LEVELS:
+        refuse_mismatch(load(levels[level]), profile, level)
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    for level in LEVELS:
+        for suffix in (".safetensors", ".json"):
+            shutil.copyfile(levels[level].with_name(levels[level].name + suffix), part / f"{level}{suffix}")
+    for file in detector:
+        shutil.copyfile(file, part / file.name)
+    (part / "profile.json").write_text(profile.model_dump_json(indent=1), "utf-8")
+    card: dict[str, Any] = {
+        "version": 1,
+        "profile": profile.name,
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "detector": [file.name for file in detector],
+        "figures": {},
+        **more,
+    }
+    (part / POLICY_CARD).write_text(json.dumps(card, indent=1, allow_nan=False), "utf-8")
+    part.rename(folder)
+    return folder
+
+
+def read_policy(folder: Path) -> tuple[dict[str, Any], GameProfile]:
+    """A bundle's card and profile. Raises CheckpointError when it is not a whole bundle."""
+    try:
+        card = json.loads((folder / POLICY_CARD).read_text("utf-8"))
+        profile = GameProfile.model_validate_json((folder / "profile.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{folder}: not a policy bundle ({error}); train all three levels, or name another folder") from error
+    if not isinstance(card, dict):
+        raise CheckpointError(f"{folder / POLICY_CARD}: a card is a JSON object; train again, or name another folder")
+    return cast("dict[str, Any]", card), profile
+
+
+def list_policies(workspace: Path) -> list[PolicyInfo]:
+    """All policy bundles of the workspace, by name."""
+    base = models_dir(workspace) / "policies"
+    if not base.is_dir():
+        return []
+    flying = promoted_name(workspace)
+    return [_policy_info(p, p.name == flying) for p in sorted(base.iterdir()) if p.is_dir() and not p.name.startswith(".")]
+
+
+def show_policy(folder: Path) -> dict[str, Any]:
+    """Everything known of one bundle: its card, and the card of each level without the long lists."""
+    card, profile = read_policy(folder)
+    levels: dict[str, Any] = {}
+    for level in LEVELS:
+        found = read_card(folder / level)
+        levels[level] = {k: v for k, v in found.items() if k not in ("normaliser", "split", "profile")}
+    return {"name": folder.name, "profile_name": profile.name, **card, "levels": levels}
+
+
+def resolve_policy(workspace: Path, name: str = "") -> Path:
+    """The folder of a policy: a path to a bundle, a name in the workspace, or the promoted one when ``name`` is empty."""
+    if name:
+        as_path = Path(name)
+        if (as_path / POLICY_CARD).is_file():
+            return as_path
+        inside = models_dir(workspace) / "policies" / name
+        if inside.is_dir():
+            return inside
+        known = ", ".join(p.name for p in list_policies(workspace)) or "none yet"
+        raise CheckpointError(f"policy {name}: no such bundle; known: {known}")
+    promoted = promoted_name(workspace)
+    if promoted:
+        return resolve_policy(workspace, promoted)
+    policies = [p for p in list_policies(workspace) if not p.problem]
+    if not policies:
+        raise CheckpointError(f"{models_dir(workspace)}: no policy yet; record some play and run: secondseat train all")
+    return max(policies, key=lambda p: (p.created, p.name)).path
+
+
+def promoted_name(workspace: Path) -> str:
+    """The promoted policy's name, or empty."""
+    history = _history(workspace)
+    return history[-1] if history else ""
+
+
+def promote(workspace: Path, name: str) -> str:
+    """Let this policy fly from now on. Raises CheckpointError when it is not a whole bundle of the workspace."""
+    folder = models_dir(workspace) / "policies" / check_name(name)
+    info = _policy_info(folder, False)
+    if info.problem:
+        raise CheckpointError(info.problem)
+    history = _history(workspace)
+    if not history or history[-1] != name:
+        _write_history(workspace, [*history, name])
+    return name
+
+
+def rollback(workspace: Path) -> str:
+    """Let the policy before the promoted one fly again; its name. Raises CheckpointError when there is none before."""
+    history = _history(workspace)
+    if len(history) < 2:
+        raise CheckpointError("models rollback: nothing was promoted before the present policy; promote another one by name")
+    _write_history(workspace, history[:-1])
+    return history[-2]
+
+
+def _policy_info(folder: Path, promoted: bool) -> PolicyInfo:
+    try:
+        card, profile = read_policy(folder)
+        for level in LEVELS:
+            read_card(folder / level)
+    except CheckpointError as error:
+        return PolicyInfo(folder.name, folder, "", "", promoted, {}, str(error))
+    figures = card.get("figures")
+    return PolicyInfo(
+        folder.name, folder, profile.name, str(card.get("created", "")), promoted, dict(cast("dict[str, Any]", figures) if figures else {})
+    )
+
+
+def _history(workspace: Path) -> list[str]:
+    file = models_dir(workspace) / PROMOTED
+    if not file.is_file():
+        return []
+    try:
+        names = cast("dict[str, Any]", json.loads(file.read_text("utf-8")))["history"]
+        return [str(n) for n in cast("list[Any]", names)]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        kept = file.with_name(f"{PROMOTED}.corrupt")
+        shutil.copyfile(file, kept)
+        raise CheckpointError(
+            f"{file}: not readable ({error}); a copy is kept as {kept.name}; delete it and promote a policy again"
+        ) from error
+
+
+def _write_history(workspace: Path, history: list[str]) -> None:
+    write_whole(models_dir(workspace) / PROMOTED, json.dumps({"history": history[-50:]}, indent=1).encode())

@@ -1,0 +1,223 @@
+"""Finding tracks in ``Steps``: the nearest of a row, the same one in an earlier row, the one under a click.
+
+Legend: R rows asked for, P tracks of a row (padded), K picked tracks. A flat index counts the rows of the track
+columns; -1 stands for "none".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.profile import GameProfile
+from data.steps import Steps, input_names
+from data.vocabulary import ROLES
+
+I64 = NDArray[np.int64]
+I32 = NDArray[np.int32]
+F32 = NDArray[np.float32]
+Bool = NDArray[np.bool_]
+
+NEVER_S: Final = 1e6
+CLICK_MARGIN: Final = 8 / 640
+"""How far outside a box, in picture widths, a click still counts as on it."""
+_WEIGHT: Final = {
+    "self": 0.0,
+    "lock": 0.01,
+    "mark": 0.02,
+    "enemy": 0.5,
+    "loot": 0.6,
+    "shot": 1.0,
+    "portal": 1.2,
+    "hazard": 1.0,
+    "other": 1.0,
+}
+CLICKABLE: Final = frozenset({"enemy", "loot", "portal", "other"})
+
+
+def padded(steps: Steps, rows: I64) -> I64:
+    """[R, P] flat indices of each row's tracks, -1 past their end."""
+    start, stop = steps.track_offsets[rows], steps.track_offsets[rows + 1]
+    width = int((stop - start).max(initial=0))
+    flat = start[:, None] + np.arange(width)[None, :]
+    return np.where(flat < stop[:, None], flat, -1)
+
+
+def scale(profile: GameProfile) -> F32:
+    """What turns 0..1 positions into picture widths."""
+    width, height = profile.picture_size
+    return np.array([1.0, height / width], np.float32)
+
+
+def own_track(steps: Steps, near: I64) -> I64:
+    """[R] flat index of the ship itself: the surest track of role "self", or -1."""
+    if not near.shape[1] or not len(steps.track_classes):
+        return np.full(len(near), -1, np.int64)
+    flat = np.where(near >= 0, near, 0)
+    sure = np.where((near >= 0) & _has_role(steps, flat, "self"), steps.track_confidences[flat] - steps.track_unseen_s[flat], -np.inf)
+    best = sure.argmax(1)
+    rows = np.arange(len(near))
+    return np.where(np.isfinite(sure[rows, best]), near[rows, best], -1)
+
+
+def self_positions(steps: Steps, rows: I64, near: I64) -> tuple[F32, F32, F32]:
+    """The ship's position [R, 2] and velocity [R, 2] (1/s), and whether it is missing [R] (then the middle, at rest)."""
+    own = own_track(steps, near)
+    here = own >= 0
+    if not len(steps.track_boxes):
+        half = np.full((len(rows), 2), 0.5, np.float32)
+        return half, np.zeros_like(half), np.ones(len(rows), np.float32)
+    flat = np.where(here, own, 0)
+    where = np.where(here[:, None], steps.track_boxes[flat, :2], np.float32(0.5))
+    velocity = np.where(here[:, None], steps.track_velocities[flat], np.float32(0.0))
+    return where.astype(np.float32), velocity.astype(np.float32), (~here).astype(np.float32)
+
+
+def pick_tracks(steps: Steps, rows: I64, limit: int | None) -> I64:
+    """[R, K] flat indices of the tracks that matter most, nearest first (enemies and loot count as nearer).
+
+    ``limit`` None gives all of them, [R, P] unsorted; else K is always ``limit``.
+    """
+    everything = padded(steps, rows)
+    if limit is None:
+        return everything
+    if not everything.shape[1] or not len(steps.track_classes):
+        return np.full((len(rows), limit), -1, np.int64)
+    here = everything >= 0
+    flat = np.where(here, everything, 0)
+    own, _, _ = self_positions(steps, rows, everything)
+    away = (steps.track_boxes[flat, :2] - own[:, None, :]) * scale(steps.profile)
+    weights = np.array([_WEIGHT[r] for r in steps.profile.roles()] or [1.0], np.float32)
+    weight = weights[np.clip(steps.track_classes[flat], 0, len(weights) - 1)]
+    rank = np.where(here, weight * (0.02 + np.hypot(away[..., 0], away[..., 1])), np.inf)
+    order = np.argsort(rank, axis=1, kind="stable")[:, :limit]
+    picked = np.take_along_axis(everything, order, axis=1)
+    short = limit - picked.shape[1]
+    return np.pad(picked, ((0, 0), (0, short)), constant_values=-1) if short > 0 else picked
+
+
+def locked_tracks(steps: Steps, near: I64) -> Bool:
+    """[R, P] which enemies carry a lock marker: the nearest enemy to a track of role "lock", if it lies within it."""
+    found = np.zeros(near.shape, np.bool_)
+    if not near.shape[1] or not len(steps.track_classes):
+        return found
+    here = near >= 0
+    flat = np.where(here, near, 0)
+    locks, enemies = here & _has_role(steps, flat, "lock"), here & _has_role(steps, flat, "enemy")
+    rows = np.flatnonzero(locks.any(1) & enemies.any(1))
+    if not len(rows):
+        return found
+    boxes, sizes = steps.track_boxes[flat[rows]], scale(steps.profile)
+    lock = boxes[np.arange(len(rows)), locks[rows].argmax(1)]
+    away = (boxes[..., :2] - lock[:, None, :2]) * sizes
+    distance = np.where(enemies[rows], np.hypot(away[..., 0], away[..., 1]), np.inf)
+    best = distance.argmin(1)
+    reach = np.maximum(lock[:, 2], 0.02)
+    close = distance[np.arange(len(rows)), best] <= reach
+    found[rows[close], best[close]] = True
+    return found
+
+
+def lag_rows(steps: Steps, rows: I64, lags_s: Sequence[float], slack_s: float = 0.0125, stale_s: float = 0.15) -> I64:
+    """[R, L] for each row the newest row at or before (its time - lag), or -1 when that is over ``stale_s`` older.
+
+    ``slack_s`` forgives a tick that came a little late; the resampler for training and live alike.
+    """
+    times = steps.time_ns
+    wanted = times[rows][:, None] - np.array([int(lag * 1e9) for lag in lags_s], np.int64)[None, :]
+    slack = np.array([0 if lag == 0 else int(slack_s * 1e9) for lag in lags_s], np.int64)
+    found = np.searchsorted(times, (wanted + slack).ravel(), side="right").reshape(wanted.shape) - 1
+    found = np.minimum(found, rows[:, None])
+    stale = (found < 0) | (times[np.maximum(found, 0)] < wanted - int(stale_s * 1e9))
+    return np.where(stale, -1, found)
+
+
+class TrackIndex:
+    """Finds a track of a given id in a given row, for many rows at once."""
+
+    def __init__(self, steps: Steps) -> None:
+        counts = np.diff(steps.track_offsets)
+        keys = (np.repeat(np.arange(len(steps), dtype=np.int64), counts) << 32) + steps.track_ids.astype(np.int64)
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, rows: I64, ids: I32) -> I64:
+        """[R, K] flat indices of ``ids`` [R, K] in ``rows`` [R]; -1 where it is not (or row or id is -1)."""
+        wanted = (rows[:, None] << 32) + ids.astype(np.int64)
+        if not len(self._keys):
+            return np.full(wanted.shape, -1, np.int64)
+        at = np.minimum(np.searchsorted(self._keys, wanted.ravel()).reshape(wanted.shape), len(self._keys) - 1)
+        hit = (self._keys[at] == wanted) & (rows[:, None] >= 0) & (ids >= 0)
+        return np.where(hit, self._order[at], -1)
+
+
+def clicked_track(steps: Steps, row: int, x: float, y: float) -> int:
+    """The flat index of the track under a click at (x, y) in ``row``: an enemy, loot, a portal or another thing; -1 for ground.
+
+    A point inside several boxes goes to the nearest centre.
+    """
+    start, stop = int(steps.track_offsets[row]), int(steps.track_offsets[row + 1])
+    return under_point(steps.profile, steps.track_classes[start:stop], steps.track_boxes[start:stop], x, y, start)
+
+
+def under_point(profile: GameProfile, classes: NDArray[Any], boxes: NDArray[Any], x: float, y: float, first: int = 0) -> int:
+    """``clicked_track`` for columns of one row's tracks; the answer counts from ``first``."""
+    if not len(classes) or not np.isfinite(x + y):
+        return -1
+    clickable = np.array([r in CLICKABLE for r in profile.roles()] or [False])
+    sizes = scale(profile)
+    away = np.abs(boxes[:, :2] - np.array([x, y], np.float32)) * sizes
+    inside = (away <= boxes[:, 2:] * sizes / 2 + CLICK_MARGIN).all(1) & clickable[np.clip(classes, 0, len(clickable) - 1)]
+    if not inside.any():
+        return -1
+    return first + int(np.where(inside, np.hypot(away[:, 0], away[:, 1]), np.inf).argmin())
+
+
+def click_rows(steps: Steps) -> I64:
+    """The rows in which a mouse button was newly pressed, in order."""
+    names = input_names(steps.profile)
+    buttons = [i for i, n in enumerate(names) if n.startswith("mouse_")]
+    rows = np.repeat(np.arange(len(steps), dtype=np.int64), np.diff(steps.onset_offsets))
+    return np.unique(rows[np.isin(steps.onset_codes, buttons)])
+
+
+class ClickLog:
+    """Which track was clicked when. Times are the clicking tick's; a click counts only for later ticks."""
+
+    def __init__(self, ids: NDArray[Any], times_ns: NDArray[Any]) -> None:
+        order = np.lexsort((times_ns, ids))
+        self._ids = np.asarray(ids, np.int64)[order]
+        self._times = np.asarray(times_ns, np.int64)[order]
+
+    @staticmethod
+    def of(steps: Steps) -> ClickLog:
+        """The clicks of a session."""
+        rows = click_rows(steps)
+        flat = np.array([clicked_track(steps, int(r), float(steps.action_xy[r, 0]), float(steps.action_xy[r, 1])) for r in rows], np.int64)
+        hit = flat >= 0
+        return ClickLog(steps.track_ids[flat[hit]], steps.time_ns[rows[hit]])
+
+    def since(self, ids: I32, times_ns: I64) -> NDArray[np.float64]:
+        """[R, K] seconds since each track was last clicked before ``times_ns`` [R]; ``NEVER_S`` when it never was."""
+        if not len(self._ids):
+            return np.full(ids.shape, NEVER_S)
+        # One sorted key of id and time; microseconds keep id * span inside 63 bits for any session of hours.
+        first = int(min(self._times.min(), times_ns.min(initial=self._times.min())))
+        mine, asked = (self._times - first) // 1000, (times_ns - first) // 1000
+        span = int(max(mine.max(), asked.max(initial=0))) + 1
+        keys = self._ids * span + mine
+        wanted = ids.astype(np.int64) * span + asked[:, None]
+        at = np.searchsorted(keys, wanted.ravel(), side="left").reshape(wanted.shape) - 1
+        safe = np.maximum(at, 0)
+        hit = (at >= 0) & (self._ids[safe] == ids) & (ids >= 0)
+        return np.where(hit, (times_ns[:, None] - self._times[safe]) / 1e9, NEVER_S)
+
+
+def _has_role(steps: Steps, flat: I64, role: str) -> Bool:
+    codes = np.array([ROLES.index(r) for r in steps.profile.roles()] or [-1])
+    classes = steps.track_classes[flat]
+    known = (classes >= 0) & (classes < len(codes))
+    return known & (codes[np.clip(classes, 0, len(codes) - 1)] == ROLES.index(role))
