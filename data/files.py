@@ -1,0 +1,144 @@
+"""Small helpers for files that must survive a crash: whole-or-nothing writes, complete writes, folders' sizes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import Any
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replaces ``path`` by ``content``, whole or not at all: a temporary file of a unique name, fsync, rename.
+
+    Raises OSError when the folder cannot be written or is full; the old content then stands untouched.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes ``value`` as UTF-8 JSON with ``write_whole``."""
+    write_whole(path, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes new names in ``folder`` survive a power loss, where the system can do that."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:  # some network and user-space file systems refuse it for folders
+        pass
+    finally:
+        os.close(handle)
+
+
+def free_bytes(folder: Path) -> int:
+    """Free space for an ordinary user on the disk that holds ``folder`` (or its nearest existing parent)."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def folder_bytes(folder: Path) -> int:
+    """The sum of the sizes of the plain files directly in ``folder``; files that vanish meanwhile count as 0."""
+    total = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                if entry.is_file(follow_symlinks=False):
+                    total += entry.stat(follow_symlinks=False).st_size
+            except OSError:
+                continue
+    return total
+
+
+def write_refusal(folder: Path) -> str | None:
+    """Why nothing can be written under ``folder``, or None. Creates the folder and writes and removes a probe."""
+    probe = folder / f".probe-{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"probe")
+        probe.unlink()
+    except OSError as error:
+        probe_gone(probe)
+        return f"{folder}: {error.strerror or error}; choose a folder that can be written ([paths] workspace)"
+    return None
+
+
+def probe_gone(probe: Path) -> None:
+    """Removes a probe if it is there; what cannot be removed stays."""
+    try:
+        probe.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+class StreamFile(io.RawIOBase):
+    """A file opened for writing whose ``write`` writes everything or raises; it counts what it wrote.
+
+    Media and Arrow writers hand their blocks to it. Nothing is buffered in this process, so that what was written
+    survives the death of the process; ``sync`` makes it survive the death of the machine.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = path.open("xb", buffering=0)
+        self.end = 0
+        """Bytes from the start to the furthest written one."""
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        view = memoryview(data).cast("B")
+        done = 0
+        while done < len(view):
+            count = self._file.write(view[done:])
+            if not count:
+                raise OSError("nothing could be written")
+            done += count
+        self.end = max(self.end, self._file.tell())
+        return done
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def flush(self) -> None:
+        """Nothing is buffered here; libraries that call it at will do no harm."""
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def sync(self) -> None:
+        os.fsync(self._file.fileno())
+
+    def cut(self, length: int) -> None:
+        """Cuts the file to ``length`` bytes and goes on from there."""
+        self._file.truncate(length)
+        self._file.seek(length)
+        self.end = length
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()

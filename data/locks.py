@@ -1,0 +1,146 @@
+"""One writer per session: a lock file that is right even when the system reuses process numbers.
+
+The lock names its process by number, start time, boot and process namespace. Where that can be checked it is exact.
+Where it cannot (another machine or container shares the folder), the lock counts as alive while its file was
+touched in the last ``HEARTBEAT_S`` seconds, which a writer does once a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Generator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+LOCK_NAME: Final = "writer.lock"
+HEARTBEAT_S: Final = 15.0
+
+
+class Locked(RuntimeError):
+    """Somebody else writes this session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A process, told apart from every other one that ever had its number."""
+
+    pid: int
+    started: str
+    boot: str
+    namespace: str
+
+
+def identity(pid: int | None = None) -> Identity | None:
+    """The identity of a living process (this one by default), None when there is none of that number."""
+    number = os.getpid() if pid is None else pid
+    started = _start_time(number)
+    return None if started is None else Identity(number, started, _boot(), _namespace())
+
+
+def _start_time(pid: int) -> str | None:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        if Path("/proc/self/stat").exists():
+            return None
+    else:
+        return None if fields[0] in ("Z", "X") else fields[19]  # a zombie writes no more
+    import psutil
+
+    try:
+        return f"{psutil.Process(pid).create_time():.3f}"
+    except psutil.Error:
+        return None
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        import platform
+
+        return f"host:{platform.node()}"
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def writer_alive(folder: Path) -> bool:
+    """Whether a writer holds the lock of ``folder`` and still lives."""
+    path = folder / LOCK_NAME
+    try:
+        content, touched_s = path.read_bytes(), path.stat().st_mtime
+    except OSError:
+        return False
+    return _alive(content, touched_s)
+
+
+def _alive(content: bytes, touched_s: float) -> bool:
+    owner = _parsed(content)
+    if owner is not None and (owner.boot, owner.namespace) == (_boot(), _namespace()):
+        return identity(owner.pid) == owner
+    return abs(time.time() - touched_s) < HEARTBEAT_S
+
+
+def _parsed(content: bytes) -> Identity | None:
+    try:
+        value: Any = json.loads(content)
+        return Identity(int(value["pid"]), str(value["started"]), str(value["boot"]), str(value["namespace"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+class SessionLock:
+    """The lock of one session folder, held from construction to ``release``.
+
+    A lock whose writer is dead is taken over in place. Raises Locked when a living writer holds it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / LOCK_NAME
+        own = identity()
+        if own is None:
+            raise Locked(f"{folder.name}: this process cannot be identified")
+        content = json.dumps(asdict(own)).encode("ascii")
+        try:
+            with self.path.open("xb") as file:
+                file.write(content)
+        except FileExistsError:
+            self._take_over(folder, content)
+
+    def _take_over(self, folder: Path, content: bytes) -> None:
+        # In place and under the system's own file lock: two that find the same dead writer cannot both win.
+        with self.path.open("r+b") as file, _exclusive(file, folder.name):
+            if _alive(file.read(), os.fstat(file.fileno()).st_mtime):
+                raise Locked(f"{folder.name}: another process is writing this session")
+            file.seek(0)
+            file.truncate()
+            file.write(content)
+
+    def touch(self) -> None:
+        """The sign of life that other machines go by."""
+        with contextlib.suppress(OSError):
+            os.utime(self.path)
+
+    def release(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _exclusive(file: IO[bytes], name: str) -> Generator[None]:
+    if os.name == "posix":
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Locked(f"{name}: another process is repairing this session") from error
+    yield

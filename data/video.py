@@ -1,0 +1,282 @@
+"""Crash-safe video: a Matroska writer whose file is readable up to the last second, and an exact reader.
+
+Choices: H.264 ultrafast crf 23 zerolatency on one thread (no picture is delayed, none is reordered), a key frame at
+least once a second of recorded time, Matroska clusters of a second that are flushed. Every picture carries its own
+time in ms; a variable rate is normal. Small pictures are kept in 4:4:4, since things of 3 px lose their colour in
+4:2:0; larger ones are kept in 4:2:0.
+
+Sizes: 4:2:0 needs even sizes. A picture of odd width or height is padded by repeating its last column or row; the
+true size is kept in the file (tag ``SECONDSEAT_SIZE``) and the reader crops to it. The size of a file is the size of
+its first picture; later pictures of other sizes are scaled to it, so that positions in 0..1 stay right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.files import StreamFile
+from data.schema import Image
+from data.untyped import opencv, pyav
+
+FULL_COLOUR_PIXELS: Final = 640 * 480
+"""Pictures of at most this many pixels are stored in 4:4:4."""
+KEY_FRAME_MS: Final = 1000
+SIZE_TAG: Final = "SECONDSEAT_SIZE"
+_MS: Final = Fraction(1, 1000)
+
+
+class VideoError(ValueError):
+    """A video that cannot be read at all; says which file and why."""
+
+
+def pixel_format(width_px: int, height_px: int) -> str:
+    """The pixel format for a picture size."""
+    return "yuv444p" if width_px * height_px <= FULL_COLOUR_PIXELS else "yuv420p"
+
+
+class VideoWriter:
+    """Writes RGB pictures with their times into one Matroska file.
+
+    path: must not exist. width_px, height_px: 16 to 8192. fps: the rate asked, used only as a hint to the encoder.
+    Raises ValueError for a size that cannot be encoded, OSError when the disk refuses.
+    """
+
+    def __init__(self, path: Path, width_px: int, height_px: int, fps: float) -> None:
+        av = pyav()
+
+        if not (16 <= width_px <= 8192 and 16 <= height_px <= 8192):
+            raise ValueError(f"{path.name}: a picture of {width_px}x{height_px} px cannot be recorded; 16 to 8192 px a side can")
+        self.size = (width_px, height_px)
+        self.frames = 0
+        self.last_pts_ms = -1
+        self._key_pts_ms = -KEY_FRAME_MS
+        self._format = pixel_format(width_px, height_px)
+        self._coded = self.size if self._format == "yuv444p" else (width_px + width_px % 2, height_px + height_px % 2)
+        self.file = StreamFile(path)
+        options = {"cluster_time_limit": "1000", "flush_packets": "1"}
+        self._container = av.open(self.file, "w", format="matroska", options=options)
+        self._container.metadata[SIZE_TAG] = f"{width_px}x{height_px}"
+        rate = Fraction(max(1, round(fps)))
+        stream = self._container.add_stream(
+            "libx264", rate=rate, options={"preset": "ultrafast", "crf": "23", "tune": "zerolatency", "forced-idr": "1"}
+        )
+        stream.width, stream.height = self._coded
+        stream.pix_fmt = self._format
+        stream.time_base = _MS
+        stream.codec_context.time_base = _MS
+        stream.codec_context.thread_count = 1
+        stream.codec_context.gop_size = max(1, round(fps))
+        self._stream = stream
+
+    def write(self, image: Image, time_ms: int) -> int:
+        """Adds one picture (uint8 RGB [H, W, 3]) and returns the time it was given, in ms.
+
+        Times must be strictly increasing: one that is not is moved to 1 ms after the last.
+        """
+        pts = max(time_ms, self.last_pts_ms + 1, 0)
+        frame = self._encodable(image)
+        frame.pts = pts
+        frame.time_base = _MS
+        if pts - self._key_pts_ms >= KEY_FRAME_MS:
+            frame.pict_type = pyav().video.frame.PictureType.I
+        for packet in self._stream.encode(frame):
+            if packet.is_keyframe:
+                self._key_pts_ms = pts
+            self._container.mux(packet)
+        self.last_pts_ms = pts
+        self.frames += 1
+        return pts
+
+    def _encodable(self, image: Image) -> Any:
+        av = pyav()
+        cv2 = opencv()
+
+        if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+            raise ValueError(f"a picture must be uint8 RGB [height, width, 3], not {image.dtype} {list(image.shape)}")
+        if (image.shape[1], image.shape[0]) != self.size:
+            image = np.asarray(cv2.resize(image, self.size, interpolation=cv2.INTER_AREA), np.uint8)
+        if self._format == "yuv444p":
+            return av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24").reformat(format="yuv444p")
+        right, bottom = self._coded[0] - self.size[0], self._coded[1] - self.size[1]
+        if right or bottom:
+            image = np.pad(image, ((0, bottom), (0, right), (0, 0)), mode="edge")
+        planes = np.asarray(cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2YUV_I420), np.uint8)  # a third of swscale's time
+        return av.VideoFrame.from_ndarray(planes, format="yuv420p")
+
+    def close(self) -> None:
+        """Ends the file: its last cluster, its duration and its index. Raises OSError when the disk refuses."""
+        if self.file.closed:
+            return
+        try:
+            for packet in self._stream.encode():
+                self._container.mux(packet)
+            self._container.close()
+            self.file.sync()
+        finally:
+            self.file.close()
+
+    def abandon(self) -> None:
+        """Ends after a failed write: keeps what is on disk, ignores what can no longer be written."""
+        with contextlib.suppress(OSError, ValueError):
+            self.close()
+        self.file.close()
+
+
+class VideoReader:
+    """Reads a video written by ``VideoWriter``, or any video that FFmpeg reads, also one whose end is missing.
+
+    Raises VideoError when there is no picture in it. Not for use by two threads at once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._container = self._open()
+        context = self._container.streams.video[0].codec_context
+        self.size = _true_size(self._container.metadata.get(SIZE_TAG, ""), context.width, context.height)
+        self._index: NDArray[np.int64] | None = None
+        self._position: Iterator[tuple[int, Any]] | None = None
+        self._held: tuple[int, Any] | None = None  # the newest picture that ``frame_at`` decoded
+
+    def _open(self) -> Any:
+        av = pyav()
+
+        try:
+            container = av.open(str(self.path), metadata_errors="ignore")
+        except (av.FFmpegError, OSError) as error:
+            raise VideoError(f"{self.path.name}: cannot be read as a video ({error.__class__.__name__})") from error
+        if not container.streams.video:
+            container.close()
+            raise VideoError(f"{self.path.name}: holds no video stream")
+        container.streams.video[0].codec_context.thread_count = 1
+        return container
+
+    def times_ms(self) -> NDArray[np.int64]:
+        """int64 [frames]: the time of every whole picture, found by reading the packets, not by decoding them."""
+        if self._index is None:
+            container = self._open()
+            try:
+                times = [_pts_ms(p.pts, p.time_base) for p in whole_packets(container)]
+            finally:
+                container.close()
+            self._index = np.array(sorted(times), np.int64)
+        return self._index
+
+    def frames(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Image]]:
+        """(time in ms, uint8 RGB [H, W, 3]) of the pictures start..stop, counted from 0, in order."""
+        times = self.times_ms()
+        start, stop, _ = slice(start, stop).indices(len(times))
+        if start >= stop:
+            return
+        container = self._open()
+        try:
+            for time_ms, frame in _decoded_from(container, int(times[start])):
+                if time_ms > times[stop - 1]:
+                    return
+                yield time_ms, self._picture(frame)
+        finally:
+            container.close()
+
+    def frame_at(self, time_ms: int) -> tuple[int, Image]:
+        """The picture that was on screen at ``time_ms``: the newest one not later, else the first.
+
+        Raises VideoError when the video holds no whole picture.
+        """
+        times = self.times_ms()
+        if len(times) == 0:
+            raise VideoError(f"{self.path.name}: holds no whole picture")
+        wanted = int(times[max(0, int(np.searchsorted(times, time_ms, side="right")) - 1)])
+        if self._held is not None and self._held[0] == wanted:
+            return wanted, self._picture(self._held[1])
+        near = self._held is not None and 0 < wanted - self._held[0] <= KEY_FRAME_MS
+        if not near or self._position is None:
+            self._position = _decoded_from(self._container, wanted)
+        for found_ms, frame in self._position:
+            if found_ms >= wanted:
+                self._held = (found_ms, frame)
+                return found_ms, self._picture(frame)
+        self._position, self._held = None, None
+        raise VideoError(f"{self.path.name}: the picture at {wanted} ms cannot be decoded")
+
+    def _picture(self, frame: Any) -> Image:
+        width, height = self.size
+        return np.ascontiguousarray(frame.to_ndarray(format="rgb24")[:height, :width], np.uint8)
+
+    def close(self) -> None:
+        self._position, self._held = None, None
+        self._container.close()
+
+    def __enter__(self) -> VideoReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def whole_packets(container: Any) -> Iterator[Any]:
+    """The video packets up to the first that is damaged or missing; a cut file ends there without an error."""
+    av = pyav()
+
+    packets = container.demux(container.streams.video[0])
+    while True:
+        try:
+            packet = next(packets)
+        except (StopIteration, av.FFmpegError, OSError):
+            return
+        if packet.size == 0 or packet.pts is None or packet.is_corrupt:
+            return
+        yield packet
+
+
+def _decoded_from(container: Any, start_ms: int) -> Iterator[tuple[int, Any]]:
+    """Decoded pictures with their times, from the one at ``start_ms`` on. A seek that lands too late starts over."""
+    stream = container.streams.video[0]
+    base = stream.time_base or _MS
+    for offset_ms in (start_ms, start_ms - KEY_FRAME_MS, 0):
+        first = True
+        try:
+            container.seek(max(0, int(Fraction(max(0, offset_ms), 1000) / base)), stream=stream, backward=True)
+        except OSError:
+            continue
+        for time_ms, frame in _decode(container):
+            if first and time_ms > start_ms and offset_ms > 0:
+                break  # the demuxer jumped past it: try from further back
+            first = False
+            if time_ms >= start_ms:
+                yield time_ms, frame
+        else:
+            return
+
+
+def _decode(container: Any) -> Iterator[tuple[int, Any]]:
+    av = pyav()
+
+    try:
+        for packet in whole_packets(container):
+            for frame in packet.decode():
+                yield _pts_ms(frame.pts, frame.time_base), frame
+    except av.FFmpegError:
+        return
+    # What the decoder still holds back. Our own files never delay a picture; others' may.
+    with contextlib.suppress(av.FFmpegError):
+        for frame in container.streams.video[0].decode(None):
+            yield _pts_ms(frame.pts, frame.time_base), frame
+
+
+def _pts_ms(pts: int | None, time_base: Fraction | None) -> int:
+    return round((pts or 0) * (time_base or _MS) * 1000)
+
+
+def _true_size(tag: str, width_px: int, height_px: int) -> tuple[int, int]:
+    try:
+        width, height = (int(part) for part in tag.split("x"))
+    except ValueError:
+        return (width_px, height_px)
+    fits = 0 <= width_px - width <= 1 and 0 <= height_px - height <= 1
+    return (width, height) if fits else (width_px, height_px)
