@@ -1,0 +1,51 @@
+"""python-xlib, imported in one place: it has no type information, so that its parts are ``Any`` here.
+
+Only modules that need a real X server import this one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from importlib import import_module
+from typing import Any
+
+from engine.platforms.port import PlatformError
+
+X: Any = import_module("Xlib.X")
+xlib_error: Any = import_module("Xlib.error")
+_display: Any = import_module("Xlib.display")
+
+log = logging.getLogger(__name__)
+
+GONE: tuple[type[Exception], ...] = (xlib_error.BadWindow, xlib_error.BadDrawable, xlib_error.BadMatch)
+"""What a request about a window raises once the window is destroyed."""
+
+LOST: tuple[type[Exception], ...] = (xlib_error.ConnectionClosedError, OSError)
+"""What any request raises once the server is gone."""
+
+
+def open_display(name: str | None = None) -> Any:
+    """A connection to the X server of DISPLAY. Raises PlatformError with a one-line cause."""
+    shown = name or os.environ.get("DISPLAY", "")
+    wayland = os.environ.get("WAYLAND_DISPLAY", "")
+    if not shown:
+        if wayland:
+            raise PlatformError(
+                f"this is a Wayland session (WAYLAND_DISPLAY={wayland}) without an X display: it shows no other window to programs;"
+                " log in to an X11 session, or start the game under XWayland and set DISPLAY"
+            )
+        raise PlatformError("no display: DISPLAY is not set; run inside a desktop session, or set DISPLAY to the screen's name, e.g. :0")
+    try:
+        connection = _display.Display(shown)
+    except (xlib_error.DisplayError, xlib_error.XError, OSError, ValueError) as problem:
+        hint = f"; this is a Wayland session (WAYLAND_DISPLAY={wayland}): log in to an X11 session instead" if wayland else ""
+        cause = str(problem).replace("\n", " ")
+        raise PlatformError(f"display {shown!r} cannot be reached ({cause}); check DISPLAY and that its X server runs{hint}") from problem
+    connection.set_error_handler(_log_error)
+    return connection
+
+
+def _log_error(problem: Any, request: Any) -> None:
+    """Errors of requests without a reply: a window that went away in between is ordinary."""
+    log.debug("X error: %s (request %s)", problem, request)
