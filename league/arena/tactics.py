@@ -1,0 +1,261 @@
+"""What a scripted pilot wants, as a function of what the picture shows and of nothing else.
+
+There is no memory here: the same picture gives the same wish, so that whoever watches can learn it. What was already
+done is read off the picture too: the lock ring, the firing icon, the destination mark, the chosen ammo. Places are px
+at 1x; the modes are those of ``data.vocabulary``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from data.schema import NO_TARGET, Observation
+from data.vocabulary import Mode
+from league.arena import sizes
+from league.arena.sizes import MAP_HEIGHT_PX, MAP_WIDTH_PX, PLAY_AREA_PX
+
+THREAT_PX = 160.0
+WEAPON_PX = 150.0
+KEEP_PX = 110.0
+LOW_HP = 0.35
+_LEFT, _TOP, _RIGHT, _BOTTOM = PLAY_AREA_PX
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """How well a pilot knows the game. Shares of 0..1 say how often it thinks of a thing."""
+
+    flee_hp: float = LOW_HP
+    abilities: bool = True
+    picks_ammo: bool = True
+    keeps_range: bool = True
+    loot_px: float = 150.0
+    """Loot nearer than this is fetched, also while fighting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    id: int
+    kind: int
+    x: float
+    y: float
+    vx: float
+    vy: float
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to do now: perhaps a click (``point``, on the track ``follow`` unless that is NO_TARGET), perhaps a key."""
+
+    mode: Mode
+    target_id: int = NO_TARGET
+    point: tuple[float, float] | None = None
+    follow: int = NO_TARGET
+    button: str = "mouse_left"
+    key: str | None = None
+
+
+class View:
+    """An observation sorted by what things mean."""
+
+    def __init__(self, seen: Observation) -> None:
+        tracks = seen.tracks
+        self.me: Thing | None = None
+        self.lock: Thing | None = None
+        self.mark: Thing | None = None
+        self.enemies: list[Thing] = []
+        self.loot: list[Thing] = []
+        self.rocks: list[Thing] = []
+        self.portals: list[Thing] = []
+        self.hostile_shots: list[Thing] = []
+        self.by_id: dict[int, Thing] = {}
+        rows = zip(tracks.ids.tolist(), tracks.classes.tolist(), tracks.boxes.tolist(), tracks.velocities.tolist(), strict=True)
+        for track_id, kind, (x, y, width, _), (vx, vy) in rows:
+            thing = Thing(track_id, kind, x * MAP_WIDTH_PX, y * MAP_HEIGHT_PX, vx * MAP_WIDTH_PX, vy * MAP_HEIGHT_PX, width * MAP_WIDTH_PX)
+            self.by_id[track_id] = thing
+            if kind == sizes.SELF:
+                self.me = thing
+            elif kind in (sizes.DRONE, sizes.RAIDER):
+                self.enemies.append(thing)
+            elif kind == sizes.LOOT:
+                self.loot.append(thing)
+            elif kind == sizes.ROCK:
+                self.rocks.append(thing)
+            elif kind == sizes.PORTAL:
+                self.portals.append(thing)
+            elif kind == sizes.HOSTILE_SHOT:
+                self.hostile_shots.append(thing)
+            elif kind == sizes.LOCK:
+                self.lock = thing
+            elif kind == sizes.MARK:
+                self.mark = thing
+        status = seen.status
+        self.hp = _or(status.levels.get("hp"), 1.0)
+        self.shield = _or(status.levels.get("shield"), 1.0)
+        self.heavy = _or(status.levels.get("heavy_ammo"), 0.0)
+        self.locked = bool(status.flags.get("locked"))
+        self.firing = bool(status.flags.get("firing"))
+        self.ammo = status.choices.get("ammo")
+        self.ready = {name: value is not None and value <= 0.0 for name, value in status.cooldowns.items()}
+
+    def locked_enemy(self) -> Thing | None:
+        """The enemy inside the lock ring."""
+        if self.lock is None or not self.enemies:
+            return None
+        nearest = min(self.enemies, key=lambda e: distance(e, self.lock))  # pyright: ignore[reportArgumentType]
+        return nearest if distance(nearest, self.lock) < 20.0 else None
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
+
+
+def distance(a: Thing, b: Thing) -> float:
+    return math.hypot(a.x - b.x, a.y - b.y)
+
+
+def decide(view: View, skill: Skill) -> Wish:
+    """What a pilot of this skill wants, given what it sees."""
+    me = view.me
+    if me is None:
+        return Wish("EXPLORE")
+    enemies = sorted(view.enemies, key=lambda e: distance(e, me))
+    threats = [e for e in enemies if distance(e, me) < THREAT_PX]
+    target = view.locked_enemy()
+    key = _ability(view, threats, skill)
+    if threats and view.hp < skill.flee_hp and view.shield < 0.35:
+        return _flee(view, me, enemies, skill)
+    strong = view.hp + 0.5 * view.shield > (0.6 if skill.abilities else 0.3)
+    if target is not None:
+        if key is None:
+            key = _weapon(view, me, target, skill)
+        loot = _loot_on_the_way(view, me, target, skill)
+        if loot is not None:
+            return _fly_to(view, me, loot.x, loot.y, "FIGHT", target.id, key, follow=loot.id, near_px=12.0)
+        x, y, near_px = _stand(view, me, target, skill)
+        return _fly_to(view, me, x, y, "FIGHT", target.id, key, near_px=near_px)
+    prey = _prey(me, enemies) if strong else None
+    loot = min(view.loot, key=lambda k: distance(k, me), default=None)
+    if loot is not None and distance(loot, me) < skill.loot_px and (prey is None or distance(loot, me) < 0.8 * distance(prey, me)):
+        return _fly_to(view, me, loot.x, loot.y, "LOOT", loot.id, key, follow=loot.id, near_px=12.0)
+    if prey is not None and (distance(prey, me) < 320.0 or loot is None or skill.loot_px <= 0.0):
+        return Wish("FIGHT", prey.id, (prey.x, prey.y), prey.id, key=key)
+    if not strong and threats:
+        x, y = _away(me, enemies)
+        return _fly_to(view, me, x, y, "CAUTIOUS", NO_TARGET, key, near_px=70.0)
+    if loot is not None and skill.loot_px > 0.0:
+        return _fly_to(view, me, loot.x, loot.y, "LOOT", loot.id, key, follow=loot.id, near_px=12.0)
+    if strong:
+        return _fly_to(view, me, MAP_WIDTH_PX / 2, MAP_HEIGHT_PX / 2 + 10.0, "EXPLORE", NO_TARGET, key, near_px=90.0)
+    return Wish("EXPLORE", key=key)
+
+
+def _ability(view: View, threats: list[Thing], skill: Skill) -> str | None:
+    if not skill.abilities:
+        return None
+    if view.shield < 0.5 and threats and view.ready.get("repair"):
+        return "q"
+    if len(threats) >= 2 and view.shield < 0.4 and view.ready.get("jam"):
+        return "r"
+    return None
+
+
+def _weapon(view: View, me: Thing, target: Thing, skill: Skill) -> str | None:
+    """Engage first, then the right ammo."""
+    if view.locked and not view.firing and distance(me, target) < WEAPON_PX + 20.0:
+        return "space"
+    if not skill.picks_ammo or view.ammo is None:
+        return None
+    wanted = 1
+    if target.kind == sizes.RAIDER:
+        wanted = 2 if view.heavy >= 0.05 else 3
+    return str(wanted) if wanted != view.ammo else None
+
+
+def _flee(view: View, me: Thing, enemies: list[Thing], skill: Skill) -> Wish:
+    key = None
+    if skill.abilities:
+        for name, candidate in (("boost", "e"), ("repair", "q"), ("jam", "r")):
+            if view.ready.get(name):
+                key = candidate
+                break
+    x, y = _away(me, enemies)
+    if view.locked:
+        return Wish("FLEE", NO_TARGET, (x, y), button="mouse_right", key=key)
+    return _fly_to(view, me, x, y, "FLEE", NO_TARGET, key, near_px=70.0)
+
+
+def _prey(me: Thing, enemies: list[Thing]) -> Thing | None:
+    """The enemy worth most for the way to it."""
+    return min(enemies, key=lambda e: distance(e, me) - (50.0 if e.kind == sizes.RAIDER else 0.0), default=None)
+
+
+def _loot_on_the_way(view: View, me: Thing, target: Thing, skill: Skill) -> Thing | None:
+    """The nearest loot box that can be fetched without losing the target."""
+    near = [k for k in view.loot if distance(k, me) < skill.loot_px and distance(k, target) < WEAPON_PX + 10.0]
+    return min(near, key=lambda k: distance(k, me), default=None)
+
+
+def _stand(view: View, me: Thing, target: Thing, skill: Skill) -> tuple[float, float, float]:
+    """Where to be in a fight, and how near to it is good enough: at range, circling while shot at."""
+    dx, dy = me.x - target.x, me.y - target.y
+    away = max(math.hypot(dx, dy), 1.0)
+    ux, uy = dx / away, dy / away
+    if not skill.keeps_range:
+        if away > WEAPON_PX - 20.0:
+            return target.x + ux * 80.0, target.y + uy * 80.0, 60.0
+        return me.x, me.y, 60.0
+    if away > WEAPON_PX - 10.0:
+        return target.x + ux * KEEP_PX * 0.8, target.y + uy * KEEP_PX * 0.8, 45.0
+    if not view.hostile_shots and away > 70.0:
+        return me.x, me.y, 60.0
+    # Circle towards the middle of the map: the side is readable off the picture and keeps clear of corners.
+    side = 1.0 if ux * (MAP_HEIGHT_PX / 2 - me.y) - uy * (MAP_WIDTH_PX / 2 - me.x) > 0.0 else -1.0
+    turn = 0.95 * side
+    cx, cy = ux * math.cos(turn) - uy * math.sin(turn), ux * math.sin(turn) + uy * math.cos(turn)
+    return target.x + cx * KEEP_PX, target.y + cy * KEEP_PX, 35.0
+
+
+def _away(me: Thing, enemies: list[Thing]) -> tuple[float, float]:
+    """A point well away from enemies, nearer ones counting more, and from the border."""
+    x = y = 0.0
+    for enemy in enemies:
+        gap = max(distance(enemy, me), 10.0)
+        x += (me.x - enemy.x) / gap**3
+        y += (me.y - enemy.y) / gap**3
+    for gap, sx, sy in ((me.x - _LEFT, 1, 0), (_RIGHT - me.x, -1, 0), (me.y - _TOP, 0, 1), (_BOTTOM - me.y, 0, -1)):
+        push = 1.0 / max(gap, 10.0) ** 2
+        x += sx * push
+        y += sy * push
+    size = max(math.hypot(x, y), 1e-9)
+    return _inside(me.x + x / size * 190.0, me.y + y / size * 190.0)
+
+
+def _inside(x: float, y: float) -> tuple[float, float]:
+    return min(max(x, _LEFT + 16.0), _RIGHT - 16.0), min(max(y, _TOP + 16.0), _BOTTOM - 16.0)
+
+
+def _fly_to(
+    view: View, me: Thing, x: float, y: float, mode: Mode, target_id: int, key: str | None, *, near_px: float, follow: int = NO_TARGET
+) -> Wish:
+    """Click there, unless the ship is there or already on its way there."""
+    x, y = _inside(x, y) if follow == NO_TARGET else (x, y)
+    if math.hypot(x - me.x, y - me.y) < near_px or (view.mark is not None and math.hypot(x - view.mark.x, y - view.mark.y) < near_px):
+        return Wish(mode, target_id, key=key)
+    if follow == NO_TARGET:
+        x, y = _clear_of_things(view, x, y)
+    return Wish(mode, target_id, (x, y), follow, key=key)
+
+
+def _clear_of_things(view: View, x: float, y: float) -> tuple[float, float]:
+    """Move a point off enemies (a click there would lock) and out of rocks."""
+    for thing, gap in [(e, e.size / 2 + 14.0) for e in view.enemies] + [(r, r.size / 2 + 16.0) for r in view.rocks]:
+        dx, dy = x - thing.x, y - thing.y
+        away = math.hypot(dx, dy)
+        if away < gap:
+            if away < 1.0:
+                dx, dy, away = 0.0, 1.0, 1.0
+            x, y = _inside(thing.x + dx / away * gap, thing.y + dy / away * gap)
+    return x, y
