@@ -1,0 +1,173 @@
+"""The command line: finds the command, prepares the streams, turns errors into one line.
+
+Each command is a small Typer app in ``tui.commands``, imported only when it is asked for: ``--help`` imports
+neither Typer nor any library. The options of ``GLOBAL_OPTIONS`` may stand anywhere in the line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from tui.commands.invocation import Invocation, UsageError, say, say_error
+
+
+class Entry(NamedTuple):
+    module: str
+    """In ``tui.commands``; it holds ``app``, a ``typer.Typer``."""
+    help: str
+
+
+COMMANDS: Final[dict[str, dict[str, Entry]]] = {
+    "Look after it": {
+        "doctor": Entry("doctor", "what this machine can do: display, hotkeys, detector, disk, and remedies"),
+        "config": Entry("config", "path | show | check: the settings in force and where they come from"),
+    },
+}
+"""Heading -> command -> where it is and its line in ``--help``."""
+
+GLOBAL_OPTIONS: Final[tuple[tuple[str, str, str], ...]] = (
+    ("--config", "FILE", "settings file to use"),
+    ("--set", "TABLE.KEY=VALUE", "one setting for this run; may be given more than once"),
+    ("--workspace", "FOLDER", "folder of recordings, models and logs"),
+    ("--debug", "", "more in the log, and where an error came from"),
+    ("--version", "", "the version, and what it runs on"),
+    ("--help", "", "this text; after a command, that command's options"),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; returns the exit status: 0 done, 1 an error, 2 a wrong command line, 130 interrupted."""
+    _prepare_process()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    try:
+        invocation, rest = _global_options(given)
+        status = _dispatch(invocation, rest)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        say_error(f"{error}; see secondseat --help")
+        return 2
+    except KeyboardInterrupt:
+        say_error("interrupted")
+        return 130
+    except BrokenPipeError:  # the reader of our output has left: not an error of ours
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception as error:
+        if debug:
+            raise
+        say_error(_told(error))
+        return 1
+
+
+def _prepare_process() -> None:
+    """Streams that replace what they cannot encode, and children that never import from the present folder."""
+    os.environ["PYTHONSAFEPATH"] = "1"
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # started with the descriptor closed
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - lives as long as the process
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _told(error: Exception) -> str:
+    """One line for an error. Ours are written for the person; of others the kind is named too."""
+    words = " ".join(str(error).split())
+    if type(error).__module__.partition(".")[0] in {"data", "engine", "trainers", "league", "tui"} and words:
+        return words
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, ModuleNotFoundError):
+        return f"{words}; install what is missing with: pip install -e . (or make setup)"
+    if type(error) in (ValueError, RuntimeError) and words:
+        return words
+    return f"unexpected {type(error).__name__}: {words or 'no text'}; add --debug to see where it came from"
+
+
+def _global_options(given: list[str]) -> tuple[Invocation, list[str]]:
+    """Take our own options out of the line, and spell long options with hyphens (``--batch_size`` is taken too)."""
+    valued = {name for name, value, _ in GLOBAL_OPTIONS if value}
+    found: dict[str, list[str]] = {name: [] for name in valued}
+    rest: list[str] = []
+    debug = False
+    words = iter(given)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+            break
+        name, equals, value = word.partition("=")
+        if word.startswith("--"):
+            name = name.replace("_", "-")
+            word = name + equals + value
+        if name in valued:
+            if not equals:
+                value = next(words, "")
+            if not value:
+                raise UsageError(f"{name} needs a value")
+            found[name].append(value)
+        elif word == "--debug":
+            debug = True
+        else:
+            rest.append(word)
+    config, workspace = (found[name][-1] if found[name] else "" for name in ("--config", "--workspace"))
+    return Invocation(config=config, overrides=tuple(found["--set"]), workspace=workspace, debug=debug), rest
+
+
+def _dispatch(invocation: Invocation, rest: list[str]) -> int:
+    name = rest[0] if rest else ""
+    if name in {"--help", "-h", "help"}:
+        say(help_text())
+        return 0
+    if name == "--version":
+        say(_version())
+        return 0
+    if not name:
+        say(help_text())
+        return 0
+    entry = next((group[name] for group in COMMANDS.values() if name in group), None)
+    if entry is None:
+        raise UsageError(_unknown(name))
+    from importlib import import_module
+
+    command = import_module(f"tui.commands.{entry.module}").app
+    try:
+        command(args=rest[1:], prog_name=f"secondseat {name}", obj=invocation)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else int(done.code is not None)
+    return 0
+
+
+def _unknown(name: str) -> str:
+    if name.startswith("-"):
+        return f"no such option: {name}"
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [name for group in COMMANDS.values() for name in group], n=1)
+    return f"no such command: {name}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def help_text() -> str:
+    """What ``secondseat --help`` prints."""
+    lines = ["Usage: secondseat [COMMAND] [OPTIONS]", "", "Without a command the face opens: the terminal control centre.", ""]
+    for heading, group in COMMANDS.items():
+        lines += [f"{heading}:", *(f"  {name:<12} {entry.help}" for name, entry in group.items()), ""]
+    lines.append("Options, anywhere in the line:")
+    lines += [f"  {f'{name} {value}'.strip():<24} {text}" for name, value, text in GLOBAL_OPTIONS]
+    lines += ["", "secondseat COMMAND --help tells the options of a command; commands that print facts take --json."]
+    return "\n".join(lines)
+
+
+def _version() -> str:
+    import platform
+    from importlib.metadata import version
+
+    return f"secondseat {version('secondseat')} (Python {platform.python_version()}, {platform.system()} {platform.machine()})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
