@@ -41,9 +41,8 @@ class X11EventReader:
             display=connection.display, opcode=connection.display.get_extension_major("XInputExtension"), major_version=2, minor_version=2
         )
         if (version.major_version, version.minor_version) < (2, 1):
-            raise PlatformError(
-                f"this X server speaks XInput {version.major_version}.{version.minor_version}; listening needs 2.1 or later: update the server"
-            )
+            spoken = f"{version.major_version}.{version.minor_version}"
+            raise PlatformError(f"this X server speaks XInput {spoken}; listening needs 2.1 or later: update the server")
         self._connection = connection
         self._root = connection.screen().root
         self._keys = read_key_table(connection)
