@@ -1,0 +1,60 @@
+"""The face on a stand-in engine, for tests on a real terminal: ``python fake_app.py STATE_FOLDER [full|idle] [WHAT...]``.
+
+WHAT: ``noise`` prints from everywhere, ``crash`` raises in the face when "j" is pressed, ``slow`` takes 1 s to stop.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
+
+
+def make_noise() -> None:
+    """What libraries do to a terminal."""
+    for _ in range(20):
+        os.write(2, b"RAWNOISE\n")
+        os.write(1, b"RAWNOISE\n")
+        print("PYNOISE")
+        print("PYNOISE", file=sys.stderr)
+        warnings.warn("WARNNOISE", stacklevel=1)
+        time.sleep(0.05)
+
+
+def main() -> int:
+    from tui.start import run_app
+
+    folder, what = Path(sys.argv[1]), sys.argv[2:]
+
+    def factory():
+        from fake import FakeCenter, full_state, idle_state
+
+        center = FakeCenter(full_state() if "full" in what else idle_state(), stop_s=1.0 if "slow" in what else 0.0)
+        center.saved_to = folder / "stopped.txt"
+        if "noise" in what:
+            threading.Thread(target=make_noise, daemon=True).start()
+        return center
+
+    if "crash" in what:
+        from tui.app import SecondseatApp
+
+        def crash(self) -> None:
+            secret = "sk-LOCALVALUE"
+            raise RuntimeError(f"the face fell over{secret[:0]}")
+
+        SecondseatApp.do_keys = crash
+
+    def no_settings():
+        raise AssertionError("the stand-in has no settings")
+
+    return run_app(no_settings, factory=factory, state_folder=folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

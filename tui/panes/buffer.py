@@ -1,0 +1,72 @@
+"""Capture and buffer: frames, ages, the session that is being written, the disk."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from engine.state import EngineState
+from tui.panes.base import LinesPane, clock, pairs, size
+
+
+class BufferPane(LinesPane):
+    def show(self, state: EngineState) -> None:
+        palette, glyphs = self.look.palette, self.look.glyphs
+        capture, tick, recorder = state.capture, state.tick, state.recorder
+        width = self.size.width
+        if capture.source == "none":
+            if self.face.host.phase == "starting":
+                self.set_lines([Text("starting the engine", palette.dim)])
+                return
+            self.set_lines(
+                [
+                    Text("Nothing is captured.", palette.dim),
+                    Text.assemble(("p ", palette.accent), "play in the arena"),
+                    Text.assemble(("y ", palette.accent), "let a pilot play"),
+                    Text.assemble(("c ", palette.accent), "choose a window"),
+                ]
+            )
+            return
+        share = capture.dropped / max(1, capture.frames + capture.dropped)
+        frames = Text(f"{capture.fps:.1f}/{capture.asked_fps:.0f} fps", palette.warn if capture.fps < 0.9 * capture.asked_fps else "")
+        frames.append(f"  dropped {share * 100:.1f}%", palette.warn if share > 0.01 else palette.dim)
+        rows: list[tuple[str, Text | str]] = [
+            ("source", f"{capture.detail or capture.source} {capture.width_px}x{capture.height_px}"),
+            ("focus", "in the game" if capture.focus else "elsewhere"),
+            ("frames", frames),
+            ("tick", f"{tick.hz:.1f}/{tick.asked_hz:.0f} Hz  late {tick.late}  skipped {tick.skipped}"),
+            ("age", f"p50 {tick.age_p50_ms:.0f}  p99 {tick.age_p99_ms:.0f} ms"),
+        ]
+        if tick.stage_p50_ms:
+            rows.append(("stages", "  ".join(f"{name} {ms:.1f}" for name, ms in tick.stage_p50_ms.items())))
+        rows.append(("", ""))
+        if recorder.phase == "idle":
+            rows.append(("record", Text.assemble((f"{glyphs.off} off", palette.dim), "  ", ("F5", palette.accent), " starts")))
+            if recorder.last_session:
+                rows.append(("last", recorder.last_session))
+        else:
+            word = {
+                "recording": f"{glyphs.recording} recording",
+                "paused": f"{glyphs.paused} paused",
+                "unsaved": f"{glyphs.needs} unsaved",
+                "saving": f"{glyphs.waiting} saving",
+            }[recorder.phase]
+            rows.append(("record", Text(word, palette.bad if recorder.phase == "recording" else palette.warn)))
+            rows.append(("session", f"{clock(recorder.duration_s)}  {size(recorder.size_bytes)}"))
+            rows.append(("rows", f"{recorder.frames:,} frames  {recorder.events:,} events  {recorder.steps:,} steps"))
+            if recorder.dropped_frames:
+                rows.append(("dropped", Text(f"{recorder.dropped_frames:,} frames", palette.warn)))
+        if recorder.note:
+            rows.append(("note", recorder.note))
+        if recorder.disk_free_bytes:
+            rows.append(("disk", self._disk(state)))
+        rows.append(("saved", f"{state.sessions} session{'s' * (state.sessions != 1)}"))
+        self.set_lines(pairs(rows, width, palette.dim))
+
+    def _disk(self, state: EngineState) -> Text:
+        """Free space, and how long a recording at the present rate may last."""
+        recorder = state.recorder
+        text = Text(f"{size(recorder.disk_free_bytes)} free")
+        if recorder.size_bytes and recorder.duration_s > 5:
+            hours = recorder.disk_free_bytes / (recorder.size_bytes / recorder.duration_s) / 3600
+            text.append(f" = {hours:,.0f} h" if hours >= 1 else f" = {hours * 60:.0f} min", "" if hours >= 1 else self.look.palette.bad)
+        return text

@@ -1,0 +1,117 @@
+"""The status line: what is captured, is it recording, what is learning, who flies, is anything wrong."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from engine.state import EngineState, JobState
+from tui.panes.base import LinesPane, clock
+
+
+class StatusLine(LinesPane):
+    """One line at the top of every screen; it always survives, so it gives up words before it gives up states."""
+
+    def show(self, state: EngineState) -> None:
+        self.set_lines([self.compose_line(state, self.size.width or 80)])
+
+    def compose_line(self, state: EngineState, width: int) -> Text:
+        """The longest form that fits: parts have a long and a short text."""
+        parts = [part for part in self._parts(state) if part is not None]
+        separator = f" {self.look.glyphs.separator} "
+        line = Text()
+        for shorten in range(len(parts) + 1):
+            line = Text(" ", no_wrap=True)
+            for i, (long, short, style, _) in enumerate(parts):
+                if i:
+                    line.append(separator, self.look.palette.dim)
+                rank = sorted(range(len(parts)), key=lambda k: parts[k][3]).index(i)
+                line.append(short if rank < shorten else long, style)
+            if line.cell_len <= width:
+                return line
+        line.truncate(width, overflow="ellipsis")
+        return line
+
+    def _parts(self, state: EngineState) -> list[tuple[str, str, str, int] | None]:
+        """Long text, short text, style, and what is shortened first (lowest first)."""
+        return [
+            ("Secondseat", "2S", self.look.palette.strong, 0),
+            self._recorder(state),
+            self._source(state),
+            self._learning(state),
+            self._pilot(state),
+            self._wrong(state),
+        ]
+
+    def _source(self, state: EngineState) -> tuple[str, str, str, int]:
+        capture, palette = state.capture, self.look.palette
+        if self.face.host.phase == "starting":
+            return (f"{self.look.glyphs.waiting} starting", f"{self.look.glyphs.waiting} starting", palette.dim, 1)
+        if capture.source == "none":
+            return (f"{self.look.glyphs.off} no source", "no source", palette.dim, 1)
+        name = f"{capture.game or capture.source} {self.look.glyphs.dot} {capture.detail}" if capture.detail else capture.source
+        return (name, capture.game or capture.source, palette.accent, 1)
+
+    def _recorder(self, state: EngineState) -> tuple[str, str, str, int]:
+        recorder, glyphs, palette = state.recorder, self.look.glyphs, self.look.palette
+        time = clock(recorder.duration_s)
+        match recorder.phase:
+            case "recording":
+                return (f"{glyphs.recording} REC {time}", f"{glyphs.recording} REC {time[3:]}", palette.bad, 5)
+            case "paused":
+                return (f"{glyphs.paused} REC paused {time}", f"{glyphs.paused} paused", palette.warn, 5)
+            case "unsaved":
+                return (f"{glyphs.needs} unsaved {time}: F6 save, F7 discard", f"{glyphs.needs} unsaved", palette.warn, 5)
+            case "saving":
+                return (f"{glyphs.waiting} saving", f"{glyphs.waiting} saving", palette.warn, 5)
+            case "idle":
+                return (f"{glyphs.off} not recording", f"{glyphs.off} rec off", palette.dim, 3)
+
+    def _learning(self, state: EngineState) -> tuple[str, str, str, int] | None:
+        running = [job for job in state.jobs if job.phase in ("running", "queued")]
+        if not running:
+            return (f"{self.look.glyphs.off} not learning", f"{self.look.glyphs.off} learn off", self.look.palette.dim, 2)
+        job = running[0]
+        more = f" +{len(running) - 1}" if len(running) > 1 else ""
+        sign = self.look.glyphs.learning if job.kind in ("train", "detector") else self.look.glyphs.running
+        return (f"{sign} {job.title} {percent(job)}{more}", f"{sign} {percent(job)}{more}", self.look.palette.learn, 2)
+
+    def _pilot(self, state: EngineState) -> tuple[str, str, str, int]:
+        bot, glyphs, palette = state.bot, self.look.glyphs, self.look.palette
+        dry = " (dry run)" if bot.dry_run else ""
+        match bot.phase:
+            case "flying":
+                return (f"{glyphs.running} BOT flies{dry}", f"{glyphs.running} BOT", palette.bad, 4)
+            case "armed":
+                return (f"{glyphs.needs} BOT armed{dry}", f"{glyphs.needs} armed", palette.warn, 4)
+            case "paused":
+                return (f"{glyphs.paused} BOT paused: {bot.reason or 'no focus'}", f"{glyphs.paused} BOT paused", palette.warn, 4)
+            case "yielded":
+                return (f"{glyphs.paused} BOT yielded to you", f"{glyphs.paused} yielded", palette.warn, 4)
+            case "stopped":
+                return (f"{glyphs.failed} BOT stopped", f"{glyphs.failed} BOT stopped", palette.bad, 4)
+            case "disarmed":
+                who = f"{state.arena.pilot} flies" if state.arena.running and state.arena.pilot else "you fly"
+                return (f"{glyphs.off} BOT disarmed, {who}", f"{glyphs.off} {who}", palette.dim, 4)
+
+    def _wrong(self, state: EngineState) -> tuple[str, str, str, int] | None:
+        glyphs, palette = self.look.glyphs, self.look.palette
+        if self.face.host.phase == "failed":
+            return (f"{glyphs.failed} engine did not start", f"{glyphs.failed} engine", palette.bad, 6)
+        if self.face.host.phase == "stopping":
+            return (f"{glyphs.waiting} stopping: disarmed, saving", f"{glyphs.waiting} stopping", palette.warn, 6)
+        failed = [service for service in state.services if service.health == "failed"]
+        if failed:
+            return (f"{glyphs.failed} {failed[0].name}: {failed[0].reason}"[:60], f"{glyphs.failed} {failed[0].name}"[:14], palette.bad, 6)
+        missing = [name for name, check, _ in state.checks if check == "missing"]
+        if missing:
+            return (
+                f"{glyphs.needs} {len(missing)} check{'s' * (len(missing) > 1)}: {', '.join(missing)}",
+                f"{glyphs.needs} {len(missing)}",
+                palette.warn,
+                3,
+            )
+        return None
+
+
+def percent(job: JobState) -> str:
+    return "queued" if job.phase == "queued" else f"{job.done * 100:.0f}%"

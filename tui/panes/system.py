@@ -1,0 +1,52 @@
+"""System: load, the engine's services and why one does not work, and the checks of this machine."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from engine.state import EngineState
+from tui.panes.base import LinesPane, pairs
+from tui.theme import Look
+
+HEALTH_SIGN = {"off": "off", "starting": "waiting", "running": "running", "waiting": "waiting", "failed": "failed", "stopping": "waiting"}
+
+
+class SystemPane(LinesPane):
+    def show(self, state: EngineState) -> None:
+        palette, width = self.look.palette, self.size.width
+        system = state.system
+        rows: list[tuple[str, Text | str]] = [
+            ("load", f"CPU {system.cpu_percent:.0f}%  {system.memory_mb / 1000:.1f} GB  loop {system.loop_lag_p99_ms:.1f} ms"),
+            ("hotkeys", system.hotkeys),
+            ("actuator", system.actuator),
+            ("display", system.display or "none"),
+        ]
+        if self.face.host.phase == "failed":
+            rows.insert(0, ("engine", Text(f"{self.look.glyphs.failed} {self.face.host.failure}", palette.bad)))
+        for service in sorted(state.services, key=lambda s: (s.health != "failed", s.health != "waiting")):
+            sign = getattr(self.look.glyphs, HEALTH_SIGN[service.health])
+            style = palette.bad if service.health == "failed" else palette.warn if service.health == "waiting" else palette.dim
+            rows.append((service.name, Text(f"{sign} {service.health}{': ' * bool(service.reason)}{service.reason}", style)))
+        self.set_lines(pairs(rows, width, palette.dim))
+
+
+def check_line(state: EngineState, look: Look, width: int) -> Text:
+    """All checks on one line: a sign and the name of each, what is missing in words as far as there is room."""
+    line = Text(" ", no_wrap=True)
+    for name, check, text in state.checks:
+        sign, style = check_sign(check, look)
+        line.append(f"{sign} ", style)
+        line.append(name, style if check != "ok" else look.palette.dim)
+        if check == "missing" and text and line.cell_len < width - 30:
+            line.append(f" ({text})"[: width - line.cell_len - 10], look.palette.dim)
+        line.append("  ")
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def check_sign(check: str, look: Look) -> tuple[str, str]:
+    """The sign and style of a check's state."""
+    return {
+        "ok": (look.glyphs.good, look.palette.good),
+        "warn": (look.glyphs.needs, look.palette.warn),
+    }.get(check, (look.glyphs.failed, look.palette.bad))

@@ -1,0 +1,140 @@
+"""What stands between the engine and the panes: starting it in the background, reading its newest snapshot, sending
+commands, ending it once.
+
+Nothing here knows Textual. The panes never get a message per frame or step: they read ``EngineHost.snapshot`` on a
+timer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Final, Literal, Protocol
+
+from engine.state import EngineState
+
+log = logging.getLogger(__name__)
+
+Phase = Literal["starting", "ready", "failed", "stopping", "stopped"]
+STOP_DEADLINE_S: Final = 5.0
+
+
+class Center(Protocol):
+    """The engine's control centre as the face sees it."""
+
+    def start(self) -> None: ...
+
+    def snapshot(self) -> EngineState: ...
+
+    def command(self, name: str, **params: Any) -> Future[str]: ...
+
+    def stop(self, deadline_s: float = STOP_DEADLINE_S) -> list[str]: ...
+
+    def busy(self) -> list[str]: ...
+
+
+CenterFactory = Callable[[], Center]
+"""Imports what it needs and makes the control centre; called in a thread of its own after the first paint."""
+
+
+class NotReady(Exception):
+    """The engine is not there to take a command; the text says why."""
+
+
+class EngineHost:
+    """Owns the control centre's life within the face. All methods are safe from any thread."""
+
+    def __init__(self, factory: CenterFactory) -> None:
+        self._factory = factory
+        self._center: Center | None = None
+        self._phase: Phase = "starting"
+        self._failure = ""
+        self._stop_lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._left_behind: list[str] = []
+        self._thread: threading.Thread | None = None
+        self._started_s = time.time()
+
+    @property
+    def phase(self) -> Phase:
+        return self._phase
+
+    @property
+    def failure(self) -> str:
+        """Why the engine did not start, on one line; empty when it did."""
+        return self._failure
+
+    @property
+    def left_behind(self) -> list[str]:
+        """What would not stop."""
+        return self._left_behind
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Import and start the engine in the background; ``on_change`` is called from there when it is up or not."""
+        self._thread = threading.Thread(target=self._load, args=(on_change,), name="secondseat-engine-start", daemon=True)
+        self._thread.start()
+
+    def _load(self, on_change: Callable[[], None]) -> None:
+        try:
+            center = self._factory()
+            with self._stop_lock:
+                if self._phase == "starting":
+                    center.start()
+                    self._center = center
+                    self._phase = "ready"
+        except Exception as error:  # the face stays up and says what is wrong
+            log.exception("the engine did not start")
+            self._failure = one_line(error)
+            self._phase = "failed"
+        with contextlib.suppress(RuntimeError):  # the face's loop may be gone by now
+            on_change()
+
+    def snapshot(self) -> EngineState:
+        center = self._center
+        if center is None:
+            return EngineState(started_s=self._started_s)
+        return center.snapshot()
+
+    def command(self, name: str, **params: Any) -> Future[str]:
+        center = self._center
+        if center is None or self._phase != "ready":
+            raise NotReady(self._why_not_ready())
+        return center.command(name, **params)
+
+    def _why_not_ready(self) -> str:
+        if self._phase == "failed":
+            return f"the engine did not start: {self._failure}"
+        if self._phase in ("stopping", "stopped"):
+            return "the engine is stopping"
+        return "the engine is still starting; try again in a moment"
+
+    def busy(self) -> list[str]:
+        center = self._center
+        return [] if center is None or self._phase != "ready" else center.busy()
+
+    def stop(self, deadline_s: float = STOP_DEADLINE_S) -> list[str]:
+        """Disarm, save and end the engine, once; later calls wait for the first."""
+        with self._stop_lock:
+            if self._stopped.is_set():
+                return self._left_behind
+            self._phase = "stopping"
+            center = self._center
+            if center is not None:
+                try:
+                    self._left_behind = list(center.stop(deadline_s))
+                except Exception as error:
+                    log.exception("the engine did not stop cleanly")
+                    self._left_behind = [f"engine: {one_line(error)}"]
+            self._phase = "stopped"
+            self._stopped.set()
+            return self._left_behind
+
+
+def one_line(error: BaseException) -> str:
+    """An error as one line of text for a person."""
+    text = " ".join(str(error).split())
+    return text or type(error).__name__

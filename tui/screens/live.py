@@ -1,0 +1,180 @@
+"""The live screen: all panes at 100x30 and more, one pane with a tab line below that, a hint below 60x16."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from engine.state import EngineState
+from tui.actions import PANES
+from tui.panes.actions import ActionsPane
+from tui.panes.base import LinesPane, face_of
+from tui.panes.buffer import BufferPane
+from tui.panes.log import LogPane
+from tui.panes.losses import LossesPane
+from tui.panes.now import NowPane
+from tui.panes.status import StatusLine
+from tui.panes.system import SystemPane, check_line
+
+if TYPE_CHECKING:
+    from tui.app import SecondseatApp
+
+Mode = Literal["wide", "single", "small"]
+PANE_IDS = tuple(pane_id for _, pane_id, _, _ in PANES)
+
+
+class TabLine(LinesPane):
+    """The panes' names when only one of them is shown."""
+
+    def show(self, state: EngineState) -> None:
+        palette = self.look.palette
+        line = Text(" ", no_wrap=True)
+        current = cast("LiveScreen", self.screen).current
+        for key, pane_id, _, short in PANES:
+            here = pane_id == current
+            line.append(f"[{key} {short}]" if here else f" {key} {short} ", palette.selected if here else palette.dim)
+        self.set_lines([line])
+
+    def on_click(self, event: events.Click) -> None:
+        at = 1
+        for key, pane_id, _, short in PANES:
+            at_end = at + len(key) + len(short) + 3
+            if at <= event.x < at_end:
+                cast("LiveScreen", self.screen).focus_pane(pane_id)
+                return
+            at = at_end
+
+
+class CheckLine(LinesPane):
+    """The machine's checks on one line."""
+
+    def show(self, state: EngineState) -> None:
+        if not state.checks:
+            text = "looking at this machine" if self.face.host.phase in ("starting", "ready") else ""
+            self.set_lines([Text(f" {self.look.glyphs.waiting} {text}" if text else "", self.look.palette.dim)])
+            return
+        self.set_lines([check_line(state, self.look, self.size.width)])
+
+
+class HintLine(LinesPane):
+    """The answer to the last command, or the one next step."""
+
+    def show(self, state: EngineState) -> None:
+        text = self.face.hint(state)
+        text.truncate(max(1, self.size.width), overflow="ellipsis")
+        self.set_lines([text])
+
+
+class FooterLine(LinesPane):
+    """Keys, from the registry; what does not fit is left out from the right, quitting never."""
+
+    def show(self, state: EngineState) -> None:
+        palette, width = self.look.palette, self.size.width
+        items = [(a.key_text().replace(" / ", "/"), a.footer) for a in self.face.registry.actions if a.footer and a.keys]
+        last = items.pop() if items else ("", "")
+        line = Text(" ", no_wrap=True)
+        for key, word in items:
+            if line.cell_len + len(key) + len(word) + 3 + len(last[0]) + len(last[1]) + 2 > width:
+                continue
+            line.append(key, palette.accent)
+            line.append(f" {word}  ", palette.dim)
+        line.append(" " * max(0, width - line.cell_len - len(last[0]) - len(last[1]) - 2))
+        line.append(last[0], palette.accent)
+        line.append(f" {last[1]}", palette.dim)
+        self.set_lines([line])
+
+
+class TooSmall(LinesPane):
+    def show(self, state: EngineState) -> None:
+        self.set_lines([Text("enlarge the terminal: 60x16 at least, 120x36 is comfortable", self.look.palette.warn)])
+
+
+class LiveScreen(Screen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, current: str) -> None:
+        super().__init__()
+        self.current = current if current in PANE_IDS else "actions"
+        self.full = False
+        self.mode: Mode = "wide"
+
+    @property
+    def face(self) -> SecondseatApp:
+        return face_of(self)
+
+    def compose(self) -> ComposeResult:
+        yield StatusLine("status")
+        yield CheckLine("checks")
+        yield TabLine("tabs")
+        yield TooSmall("toosmall")
+        with Horizontal(id="body"):
+            yield ActionsPane("actions", "1 Actions")
+            with Vertical(id="middle"):
+                yield LossesPane("losses", "2 Losses")
+                yield NowPane("now", "3 Now")
+            with Vertical(id="right"):
+                yield BufferPane("buffer", "4 Capture and buffer")
+                yield SystemPane("system", "6 System")
+        yield LogPane("log", "7 Log")
+        yield HintLine("hint")
+        yield FooterLine("footer")
+
+    def on_mount(self) -> None:
+        for pane_id in PANE_IDS:
+            self.pane(pane_id).can_focus = True
+        self.query_one(LossesPane).update_titles()
+        self.query_one(LogPane).update_titles()
+        self.fit()
+        self.pane(self.current).focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.fit()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        widget_id = event.widget.id or ""
+        if widget_id in PANE_IDS and widget_id != self.current:
+            self.current = widget_id
+            self.face.remember_pane(widget_id)
+
+    def pane(self, pane_id: str) -> LinesPane:
+        return self.query_one(f"#{pane_id}", LinesPane)
+
+    def fit(self) -> None:
+        """Decide by the size which widgets are seen."""
+        width, height = self.face.size
+        small = width < 60 or height < 16
+        self.mode = "small" if small else "single" if self.full or width < 100 or height < 30 else "wide"
+        single = self.mode == "single"
+        for name in ("wide", "single", "small"):
+            self.set_class(self.mode == name, name)
+        self.query_one("#tabs").display = single
+        self.query_one("#checks").display = self.mode == "wide"
+        self.query_one("#toosmall").display = small
+        log_alone = single and self.current == "log"
+        for pane_id in PANE_IDS:
+            seen = not small and (not single or pane_id == self.current or (pane_id == "log" and not self.full))
+            self.pane(pane_id).display = seen
+        self.query_one("#body").display = not small and not log_alone
+        self.query_one("#middle").display = not single or self.current in ("losses", "now")
+        self.query_one("#right").display = not single or self.current in ("buffer", "system")
+        self.query_one("#log").set_class(log_alone, "alone")
+        self.query_one("#hint").display = not small
+        self.query_one("#footer").display = not small
+
+    def focus_pane(self, pane_id: str) -> None:
+        self.current = pane_id
+        self.face.remember_pane(pane_id)
+        self.fit()
+        self.pane(pane_id).focus()
+        self.query_one(TabLine).show(self.face.newest)
+
+    def toggle_full(self) -> None:
+        self.full = not self.full
+        self.fit()
+        self.pane(self.current).focus()

@@ -1,0 +1,127 @@
+"""Opening the face: the order in which things are taken, and the way out.
+
+stdio (library output away from the screen) -> signals -> Textual -> first paint -> engine. Whatever ends the app, the
+engine is stopped (disarmed first, then saved) and the terminal is whole again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from data.settings import Settings
+    from tui.app import SecondseatApp
+    from tui.pump import Center, CenterFactory
+
+SettingsLoader = Callable[[], "tuple[Settings, tuple[str, ...]]"]
+"""The settings in force and what is to be said of them; called after the first paint, in the engine's thread."""
+
+THREADS_S: Final = 4.0
+"""How long threads that libraries left behind may keep the process from ending."""
+
+
+def why_not_here() -> str:
+    """Why this terminal cannot show the face; empty when it can."""
+    if not sys.stdin.isatty() or not (sys.stdout.isatty() or sys.stderr.isatty()):
+        return "this is not a terminal"
+    if os.environ.get("TERM", "") in ("dumb", "", "unknown"):
+        return f"TERM={os.environ.get('TERM', '') or '(empty)'} cannot place text on the screen"
+    return ""
+
+
+def run_app(
+    load_settings: SettingsLoader, *, debug: bool = False, factory: CenterFactory | None = None, state_folder: Path | None = None
+) -> int:
+    """Open the face; returns the exit status. ``factory`` replaces the engine in tests."""
+    reason = why_not_here()
+    if reason:
+        print(f"secondseat: {reason}; use the command line instead: secondseat --help", file=sys.stderr)
+        return 2
+
+    from engine.runtime import stdio
+    from engine.runtime.signals import Wake
+
+    folder = state_folder or stdio.state_folder()
+    terminal = stdio.claim_terminal(folder / "output.log")
+    wake = Wake(restore=terminal.restore)
+    wake.install()
+    app: SecondseatApp | None = None
+    status, problem = 0, ""
+    try:
+        app = _make_app(load_settings, debug, factory, folder, terminal)
+        host = app.host
+        wake.ask_to_leave = app.ask_to_leave
+        wake.stop_engine = lambda: _discard(host.stop())
+        app.run()
+        problem = app.crash
+    except BaseException as error:  # whatever it was, the terminal has to be whole before it is told
+        import traceback
+
+        traceback.print_exc(file=terminal.log)
+        problem = f"{type(error).__name__}: {error}"
+    if app is not None and not getattr(app._driver, "whole", True):  # pyright: ignore[reportPrivateUsage]
+        terminal.restore()
+    terminal.release()
+    wake.left()
+    left_behind: list[str] = []
+    if app is not None:
+        left_behind = app.host.stop()
+    if problem:
+        status = 1
+        print(f"secondseat: the face ended on an error: {problem}; details are in {terminal.log_path}", file=sys.stderr)
+    if left_behind:
+        print(f"secondseat: would not stop: {', '.join(left_behind)}", file=sys.stderr)
+    if wake.signum:
+        status = 128 + wake.signum
+    wake.close()
+    _end_soon(status)
+    return status
+
+
+def _discard(_: object) -> None:
+    """The result has been kept by its maker."""
+
+
+def _make_app(load_settings: SettingsLoader, debug: bool, factory: CenterFactory | None, folder: Path, terminal: Any) -> SecondseatApp:
+    from tui.app import SecondseatApp
+    from tui.memory import FILE_NAME, Memory
+    from tui.output import OutputTail
+    from tui.pump import EngineHost
+
+    def load() -> Center:
+        settings, notices = load_settings()
+        keys = settings.keys
+        function_keys = {"record": keys.record, "save": keys.save, "discard": keys.discard, "stop_all": settings.actuator.stop_key}
+        app.use_settings(dict(keys.face), function_keys, settings.face.refresh_hz, notices)
+        from engine.control_center import ControlCenter
+
+        return ControlCenter(settings, settings.workspace(), debug=debug)
+
+    driver: dict[str, Any] = {}
+    if sys.platform != "win32":
+        from tui.driver import SteadyDriver
+
+        driver["driver_class"] = SteadyDriver
+    app = SecondseatApp(
+        EngineHost(factory or load),
+        memory=Memory(folder / FILE_NAME),
+        output=OutputTail(terminal.log_path, terminal.log),
+        **driver,
+    )
+    return app
+
+
+def _end_soon(status: int) -> None:
+    """A thread that a library left behind must not keep the process: end it for them after a while."""
+
+    def end() -> None:
+        time.sleep(THREADS_S)
+        os._exit(status)
+
+    threading.Thread(target=end, name="secondseat-end", daemon=True).start()

@@ -1,0 +1,50 @@
+"""The style sheet. A Python string, so that no data file has to be found or packaged."""
+
+from typing import Final
+
+CSS: Final = """
+Screen { background: $background; color: $foreground; }
+#status, #checks, #tabs, #hint, #footer { height: 1; }
+#status { background: $panel; }
+#toosmall { height: 1fr; padding: 1 1; }
+#body { height: 1fr; }
+#actions { width: 30; height: 1fr; }
+#middle { width: 1fr; height: 1fr; }
+#losses { height: 1fr; }
+#now { height: 8; }
+#right { width: 38; height: 1fr; }
+#buffer { height: 1fr; }
+#system { height: 1fr; }
+#log { height: 8; }
+.full-pane { height: 1fr; }
+#actions, #losses, #now, #buffer, #system, #log, .full-pane {
+    border: round $border;
+    border-title-color: $foreground;
+    border-subtitle-color: $text-muted;
+    padding: 0 1;
+}
+#actions:focus, #losses:focus, #now:focus, #buffer:focus, #system:focus, #log:focus, .full-pane:focus {
+    border: round $primary;
+    border-title-color: $primary;
+    border-title-style: bold;
+}
+.single #actions { width: 1fr; }
+.single #right { width: 1fr; }
+.single #now { height: 1fr; }
+.single #log { border: none; height: 3; padding: 0 1; }
+.single #log.alone { height: 1fr; border: round $primary; }
+AskLetter, AskText, ParametersForm { align: center middle; background: $background 60%; }
+#dialog {
+    width: auto; min-width: 50; max-width: 90%; height: auto; max-height: 90%;
+    border: round $primary; border-title-color: $primary; border-title-style: bold;
+    background: $surface; padding: 1 2;
+}
+#dialog.form { width: 76; }
+#dialog Static { width: auto; max-width: 100%; height: auto; }
+#dialog .help { color: $text-muted; }
+#dialog .error { color: $error; }
+#fields { height: auto; max-height: 20; }
+#fields Static.label { margin-top: 1; }
+#run { margin-top: 1; }
+SecondseatApp.ascii #actions, .ascii #losses, .ascii #now, .ascii #buffer, .ascii #system, .ascii #log, .ascii .full-pane, .ascii #dialog { border: ascii $border; }
+"""

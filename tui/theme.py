@@ -1,0 +1,139 @@
+"""Signs and colours. Every state has a sign and a word beside its colour, so that it can be read without colours.
+
+Good is blue and bad is red, never red against green. ``pick`` decides by the terminal: a terminal with many colours
+gets our own theme, one with 16 or none uses its own colours; where the font or the locale cannot show more than
+ASCII, the signs and lines are ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from textual.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The signs. ``braille`` says whether charts may use braille dots; ``border`` is Textual's border type."""
+
+    recording: str = "●"
+    paused: str = "‖"
+    learning: str = "◆"
+    running: str = "▶"
+    off: str = "■"
+    needs: str = "!"
+    failed: str = "×"
+    good: str = "✓"
+    waiting: str = "…"
+    pointer: str = "▸"
+    bar_full: str = "█"
+    bar_empty: str = "░"
+    separator: str = "│"
+    solid: str = "──"
+    dashed: str = "╌╌"
+    axis: str = "│┤└─┬"
+    ellipsis: str = "…"
+    dot: str = "·"
+    braille: bool = True
+    border: str = "round"
+
+
+ASCII: Final = Glyphs(
+    recording="*",
+    paused="=",
+    learning="+",
+    running=">",
+    off="-",
+    needs="!",
+    failed="x",
+    good="ok",
+    waiting="..",
+    pointer=">",
+    bar_full="#",
+    bar_empty=".",
+    separator="|",
+    solid="--",
+    dashed=": ",
+    axis="|++-+",
+    ellipsis="~",
+    dot="-",
+    braille=False,
+    border="ascii",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Rich styles by meaning."""
+
+    good: str = "#6cb6ff"
+    bad: str = "bold #ff6b7a"
+    warn: str = "#f0b952"
+    learn: str = "#c297ff"
+    accent: str = "#5cd0dd"
+    dim: str = "#8592a6"
+    strong: str = "bold"
+    train: str = "#6cb6ff"
+    val: str = "#f0b952"
+    selected: str = "reverse"
+
+
+SIXTEEN: Final = Palette(
+    "bright_blue", "bold bright_red", "bright_yellow", "bright_magenta", "bright_cyan", "default", "bold", "bright_cyan", "bright_yellow"
+)
+"""For terminals with 16 colours: their own, and no grey that could vanish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    theme: str
+    glyphs: Glyphs
+    palette: Palette
+
+
+SECONDSEAT: Final = "secondseat"
+
+
+def pick(environ: Mapping[str, str], encoding: str = "utf-8") -> Look:
+    """The look for a terminal described by its environment and the locale's encoding."""
+    term = environ.get("TERM", "")
+    utf8 = encoding.lower().replace("-", "").replace("_", "") == "utf8"
+    plain_font = term in {"linux", "vt100", "vt102", "vt220", "ansi"} or not utf8
+    many = ("256color" in term or environ.get("COLORTERM", "") in {"truecolor", "24bit"} or "kitty" in term) and "NO_COLOR" not in environ
+    glyphs = ASCII if plain_font else Glyphs()
+    if many:
+        return Look(SECONDSEAT, glyphs, Palette())
+    return Look("ansi-dark", glyphs, SIXTEEN)
+
+
+def locale_encoding(environ: Mapping[str, str]) -> str:
+    """The encoding that the locale names; Python's own UTF-8 mode must not hide that a terminal is not UTF-8."""
+    named = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
+    if "." in named:
+        return named.split(".", 1)[1].split("@", 1)[0]
+    return "utf-8" if named not in {"C", "POSIX"} else "ascii"
+
+
+def own_theme() -> Theme:
+    """Secondseat's own theme."""
+    from textual.theme import Theme
+
+    return Theme(
+        name=SECONDSEAT,
+        dark=True,
+        primary="#6cb6ff",
+        secondary="#5cd0dd",
+        accent="#c297ff",
+        warning="#f0b952",
+        error="#ff6b7a",
+        success="#6cb6ff",
+        foreground="#d6dde8",
+        background="#0e131a",
+        surface="#131a23",
+        panel="#1b2430",
+        boost="#1b2430",
+        variables={"border": "#3b4a5e", "block-cursor-foreground": "#0e131a", "block-cursor-background": "#6cb6ff"},
+    )
