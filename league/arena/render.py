@@ -33,11 +33,11 @@ HP_BAR_PX: Final = (20, 3)
 class Painter:
     """Draws worlds on surfaces of ``640 * scale`` x ``360 * scale`` px."""
 
-    def __init__(self, scale: int = 1) -> None:
-        """scale: 1 to 4. Needs no display."""
+    def __init__(self, scale: int = 1, episode_steps: int = EPISODE_TICKS * STEPS_PER_TICK) -> None:
+        """scale: 1 to 4. episode_steps: world steps of an episode, for the clock. Needs no display."""
         if not 1 <= scale <= 4:
             raise ValueError(f"arena: scale {scale} cannot be drawn; use 1 to 4")
-        self.scale = scale
+        self.scale, self._episode_steps = scale, episode_steps
         self._hud = Hud(scale)
         self._backgrounds: OrderedDict[bytes, pygame.Surface] = OrderedDict()
 
@@ -51,7 +51,7 @@ class Painter:
         self._ships(blits, state, i, tick)
         surface.fblits(blits)
         self._hp_bars(surface, state, i)
-        self._hud.draw(surface, reading(state, i))
+        self._hud.draw(surface, reading(state, i, self._episode_steps))
         if cursor is not None:
             pointer: list[tuple[pygame.Surface, tuple[int, int]]] = []
             self._put(pointer, sprites.cursor(self.scale), cursor[0] * SIZE[0], cursor[1] * SIZE[1])
@@ -170,7 +170,7 @@ def _paint_background(seed: int, rock_pos: NDArray[np.float32], rock_radius: NDA
     return surface
 
 
-def reading(state: WorldState, i: int) -> Reading:
+def reading(state: WorldState, i: int, episode_steps: int) -> Reading:
     """What the own ship's display shows in world ``i``."""
     alive = bool(state.ship_alive[i, 0])
     repair, boost, jam = state.ship_cooldowns[i, 0].tolist()
@@ -184,7 +184,7 @@ def reading(state: WorldState, i: int) -> Reading:
         ammo=int(state.ship_ammo[i, 0]),
         cooldowns=(repair, boost, jam),
         score=float(score(state)[i]),
-        left_s=max(0.0, (EPISODE_TICKS * STEPS_PER_TICK - int(state.tick[i])) * DT_S),
+        left_s=max(0.0, (episode_steps - int(state.tick[i])) * DT_S),
         respawn_s=0.0 if alive else float(state.ship_respawn_s[i, 0]),
     )
 

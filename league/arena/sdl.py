@@ -1,0 +1,64 @@
+"""Opening SDL's display, and saying what is missing when there is none.
+
+SDL silently falls back to drawing nowhere ("offscreen") when the X libraries are missing, even with DISPLAY set, so
+the driver it chose is checked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pygame
+
+VISIBLE_DRIVERS: Final = ("x11", "wayland", "windows", "cocoa")
+X_LIBRARIES: Final = {"libX11.so.6": "libx11-6", "libXext.so.6": "libxext6", "libXcursor.so.1": "libxcursor1", "libXi.so.6": "libxi6"}
+"""What SDL loads for X11, with the Debian package each is in."""
+
+
+class DisplayError(Exception):
+    """No window can be shown; the text says what is missing and what to do."""
+
+
+def open_window(size: tuple[int, int], title: str, driver: str | None = None, position: tuple[int, int] | None = None) -> pygame.Surface:
+    """Open the window and return its surface. driver: an SDL video driver by name ("dummy" shows nothing), None: the
+    platform's own. Raises DisplayError."""
+    chosen = driver or os.environ.get("SDL_VIDEODRIVER")
+    if chosen is None and sys.platform.startswith("linux"):
+        if os.environ.get("DISPLAY"):
+            chosen = "x11"  # a window that can be captured, under Wayland too
+        elif not os.environ.get("WAYLAND_DISPLAY"):
+            raise DisplayError("arena window: DISPLAY is not set, so there is no screen; start it on a desktop, or use --offscreen")
+    if chosen is not None:
+        os.environ["SDL_VIDEODRIVER"] = chosen
+    # No click may be lost: one that also brings the focus still counts.
+    os.environ.setdefault("SDL_MOUSE_FOCUS_CLICKTHROUGH", "1")
+    if position is not None:
+        os.environ["SDL_VIDEO_WINDOW_POS"] = f"{position[0]},{position[1]}"
+    import pygame
+
+    try:
+        pygame.display.init()
+        found = pygame.display.get_driver()
+        if driver is None and found not in VISIBLE_DRIVERS:
+            raise DisplayError(f"arena window: SDL can only draw {found}{_missing_libraries()}")
+        pygame.display.set_caption(title)
+        return pygame.display.set_mode(size, pygame.RESIZABLE)
+    except pygame.error as error:
+        where = f"display {os.environ.get('DISPLAY')!r}" if chosen == "x11" else f"the video driver {chosen or 'of this platform'}"
+        raise DisplayError(f"arena window: {where} cannot be opened ({error}){_missing_libraries()}") from error
+
+
+def _missing_libraries() -> str:
+    if not sys.platform.startswith("linux"):
+        return ""
+    missing: list[str] = []
+    for library, package in X_LIBRARIES.items():
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            missing.append(package)
+    return f"; missing: {', '.join(missing)} (apt-get install {' '.join(missing)})" if missing else ""
