@@ -172,7 +172,8 @@ def _with_names(raw: dict[str, Any]) -> dict[str, Any]:
 def _remove(raw: dict[str, Any], path: KeyPath) -> bool:
     """Take the wrong value out: the key itself where it has a default, else the whole it belongs to."""
     if not path:  # the tables contradict each other: back to the defaults of those that can
-        return any(raw.pop(name, None) is not None for name in ("game", "keys", "actuator"))
+        name = next((name for name in ("game", "actuator", "keys") if name in raw), None)
+        return name is not None and _remove(raw, (name,))
     keys = [key for key in path if isinstance(key, str)]
     if keys[0] == "games" and len(keys) > 1:  # half a profile is worse than none
         keys = keys[:2]
@@ -187,7 +188,9 @@ def _remove(raw: dict[str, Any], path: KeyPath) -> bool:
         if not isinstance(following, dict):
             return False
         inner = cast(dict[str, Any], following)
-    return inner.pop(keys[-1], None) is not None
+    there = keys[-1] in inner
+    inner.pop(keys[-1], None)
+    return there
 
 
 def _override(raw: dict[str, Any], keys: tuple[str, ...], text: str, origins: dict[KeyPath, str], origin: str) -> None:
