@@ -16,11 +16,23 @@ from tui.commands.invocation import Invocation, UsageError, say, say_error
 
 class Entry(NamedTuple):
     module: str
-    """In ``tui.commands``; it holds ``app``, a ``typer.Typer``."""
+    """In ``tui.commands``."""
     help: str
+    app: str = "app"
+    """The name of its ``typer.Typer`` in the module."""
 
 
 COMMANDS: Final[dict[str, dict[str, Entry]]] = {
+    "Learn": {
+        "models": Entry("models", "list | show | promote | rollback: training runs and policies"),
+    },
+    "Record": {
+        "sessions": Entry("sessions", "list | show | verify | recover | trash: what was recorded"),
+    },
+    "The running engine": {
+        "status": Entry("engine_calls", "what it does now", "status_app"),
+        "stop": Entry("engine_calls", "disarm, save and end it", "stop_app"),
+    },
     "Look after it": {
         "doctor": Entry("doctor", "what this machine can do: display, hotkeys, detector, disk, and remedies"),
         "config": Entry("config", "path | show | check: the settings in force and where they come from"),
@@ -127,14 +139,15 @@ def _dispatch(invocation: Invocation, rest: list[str]) -> int:
         say(_version())
         return 0
     if not name:
-        say(help_text())
-        return 0
+        from tui.start import run_app
+
+        return run_app(lambda: invocation.load(strict=False), debug=invocation.debug)
     entry = next((group[name] for group in COMMANDS.values() if name in group), None)
     if entry is None:
         raise UsageError(_unknown(name))
     from importlib import import_module
 
-    command = import_module(f"tui.commands.{entry.module}").app
+    command = getattr(import_module(f"tui.commands.{entry.module}"), entry.app)
     try:
         command(args=rest[1:], prog_name=f"secondseat {name}", obj=invocation)
     except SystemExit as done:
