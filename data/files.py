@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,34 @@ class StreamFile(io.RawIOBase):
         if not self.closed:
             self._file.close()
         super().close()
+
+
+class Syncer:
+    """Synchronises files with the disk when asked, in a thread of its own; asked while busy, it does it once more."""
+
+    def __init__(self, files: list[StreamFile]) -> None:
+        self._files = files
+        self._asked = threading.Event()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="session-sync", daemon=True)
+        self._thread.start()
+
+    def ask(self) -> None:
+        self._asked.set()
+
+    def _run(self) -> None:
+        while True:
+            self._asked.wait()
+            self._asked.clear()
+            if self._stopping:
+                return
+            for file in self._files:
+                try:
+                    file.sync()
+                except (OSError, ValueError):  # the write that follows, or the close, meets the same error and tells it
+                    continue
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._asked.set()
+        self._thread.join(timeout=2.0)

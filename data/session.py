@@ -9,14 +9,13 @@ Video times are ms since ``metadata.clock.monotonic_ns``, rounded down.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from data.files import StreamFile, folder_bytes, sync_folder
+from data.files import Syncer, folder_bytes, sync_folder
 from data.locks import SessionLock
 from data.metadata import (
     Clock,
@@ -39,6 +38,8 @@ from data.vocabulary import CONTROL_HOTKEYS
 from data.workspace import Workspace
 
 FLUSH_S: Final = 1.0
+DESCRIBE_S: Final = 5.0
+"""How often the counts in metadata.json are brought up to date while recording."""
 RESERVE_NAME: Final = ".reserve"
 RESERVE_BYTES: Final = 256 * 1024
 """Kept on disk while recording, so that the last rows and the metadata still fit when the disk is full."""
@@ -63,7 +64,7 @@ class SessionWriter:
         self._events: list[InputEvent] = []
         self._pts_by_number: dict[int, int] = {}
         self._frame_pace, self._step_pace = _Pace(), _Pace()
-        self._flushed_s = time.monotonic()
+        self._flushed_s = self._described_s = time.monotonic()
         self._dirty = False
         self._closed = False
         (folder / RESERVE_NAME).write_bytes(bytes(RESERVE_BYTES))
@@ -74,7 +75,7 @@ class SessionWriter:
         self._step_file = TableWriter(folder / "steps.arrows", steps_schema(metadata.profile))
         self._video = VideoWriter(folder / "video.mkv", metadata.width_px, metadata.height_px, metadata.rates.asked_fps)
         sync_folder(folder)
-        self._syncer = _Syncer([self._video.file, self._event_file.file, self._step_file.file])
+        self._syncer = Syncer([self._video.file, self._event_file.file, self._step_file.file])
 
     @staticmethod
     def create(
@@ -98,7 +99,10 @@ class SessionWriter:
         """
         now_ns, wall_s = time.monotonic_ns(), time.time()
         start_ns = now_ns if start_ns is None else start_ns
-        started = datetime.fromtimestamp(wall_s - (now_ns - start_ns) / 1e9, UTC)
+        before_s = (now_ns - start_ns) / 1e9
+        if abs(before_s) > 60.0:  # times of a simulated clock: they have no wall time but that of now
+            before_s = 0.0
+        started = datetime.fromtimestamp(wall_s - before_s, UTC)
         metadata = Metadata(
             kind=kind,
             state="recording",
@@ -226,8 +230,9 @@ class SessionWriter:
         """Hands everything so far to the disk, and asks for it to be synchronised."""
         self._flushed_s = time.monotonic()
         self._write_rows()
-        if self._dirty:
+        if self._dirty or self._flushed_s - self._described_s >= DESCRIBE_S:
             self._dirty = False
+            self._described_s = self._flushed_s
             self._measure()
             write_metadata(self.folder, self.metadata)
         self._lock.touch()
@@ -247,9 +252,10 @@ class SessionWriter:
         self.metadata.rates.measured_hz = round(self._step_pace.rate_hz(), 3)
         self.metadata.duration_s = round(self.duration_s, 3)
 
-    def close(self, state: str = "saved") -> Metadata:
+    def close(self, state: str = "saved", end_ns: int | None = None) -> Metadata:
         """Ends the session as "saved" or "unsaved" and returns its metadata. Once is enough; more does no harm.
 
+        end_ns: where a gap that still lasts ends (with the last picture by default).
         An unsaved session stays locked by this process until ``settle``. When the disk refuses, what it holds
         stays and is counted as it is; OSError only when not even the metadata can be written.
         """
@@ -274,8 +280,7 @@ class SessionWriter:
         if lost:
             counts.frames = _frames_on_disk(self.folder / "video.mkv")
         self.metadata.notes.extend(lost)
-        if self._frame_pace.last_ns is not None:
-            self.end_gap(max(self._frame_pace.last_ns, time.monotonic_ns()))
+        self.end_gap(end_ns if end_ns is not None else self._frame_pace.last_ns or 0)
         self._measure()
         self.metadata.state = "unsaved" if state == "unsaved" else "saved"
         write_metadata(self.folder, self.metadata)
@@ -330,37 +335,6 @@ class _Pace:
 
     def rate_hz(self) -> float:
         return self._count / (self._sum_ns / 1e9) if self._sum_ns else 0.0
-
-
-class _Syncer:
-    """Synchronises files with the disk when asked, in a thread of its own; asked while busy, it does it once more."""
-
-    def __init__(self, files: list[StreamFile]) -> None:
-        self._files = files
-        self._asked = threading.Event()
-        self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="session-sync", daemon=True)
-        self._thread.start()
-
-    def ask(self) -> None:
-        self._asked.set()
-
-    def _run(self) -> None:
-        while True:
-            self._asked.wait()
-            self._asked.clear()
-            if self._stopping:
-                return
-            for file in self._files:
-                try:
-                    file.sync()
-                except (OSError, ValueError):  # the write that follows, or the close, meets the same error and tells it
-                    continue
-
-    def stop(self) -> None:
-        self._stopping = True
-        self._asked.set()
-        self._thread.join(timeout=2.0)
 
 
 def mark_saved(folder: Path) -> Metadata:

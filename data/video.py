@@ -30,6 +30,8 @@ FULL_COLOUR_PIXELS: Final = 640 * 480
 KEY_FRAME_MS: Final = 1000
 SIZE_TAG: Final = "SECONDSEAT_SIZE"
 _MS: Final = Fraction(1, 1000)
+_LAST_SHOWN_MS: Final = 1000
+"""The end of a whole file is at most this long after its last picture."""
 
 
 class VideoError(ValueError):
@@ -129,6 +131,20 @@ class VideoWriter:
         self.file.close()
 
 
+def open_video(path: Path) -> Any:
+    """Opens a video for reading with one decoding thread. Raises VideoError when there is no video in it."""
+    av = pyav()
+    try:
+        container = av.open(str(path), metadata_errors="ignore")
+    except (av.FFmpegError, OSError) as error:
+        raise VideoError(f"{path.name}: cannot be read as a video ({error.__class__.__name__})") from error
+    if not container.streams.video:
+        container.close()
+        raise VideoError(f"{path.name}: holds no video stream")
+    container.streams.video[0].codec_context.thread_count = 1
+    return container
+
+
 class VideoReader:
     """Reads a video written by ``VideoWriter``, or any video that FFmpeg reads, also one whose end is missing.
 
@@ -137,30 +153,17 @@ class VideoReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._container = self._open()
+        self._container = open_video(self.path)
         context = self._container.streams.video[0].codec_context
         self.size = _true_size(self._container.metadata.get(SIZE_TAG, ""), context.width, context.height)
         self._index: NDArray[np.int64] | None = None
         self._position: Iterator[tuple[int, Any]] | None = None
         self._held: tuple[int, Any] | None = None  # the newest picture that ``frame_at`` decoded
 
-    def _open(self) -> Any:
-        av = pyav()
-
-        try:
-            container = av.open(str(self.path), metadata_errors="ignore")
-        except (av.FFmpegError, OSError) as error:
-            raise VideoError(f"{self.path.name}: cannot be read as a video ({error.__class__.__name__})") from error
-        if not container.streams.video:
-            container.close()
-            raise VideoError(f"{self.path.name}: holds no video stream")
-        container.streams.video[0].codec_context.thread_count = 1
-        return container
-
     def times_ms(self) -> NDArray[np.int64]:
         """int64 [frames]: the time of every whole picture, found by reading the packets, not by decoding them."""
         if self._index is None:
-            container = self._open()
+            container = open_video(self.path)
             try:
                 times = [_pts_ms(p.pts, p.time_base) for p in whole_packets(container)]
             finally:
@@ -168,13 +171,21 @@ class VideoReader:
             self._index = np.array(sorted(times), np.int64)
         return self._index
 
+    def ended(self) -> bool:
+        """Whether the file was closed as it should be and nothing is missing at its end."""
+        duration_us: int | None = self._container.duration
+        times = self.times_ms()
+        if duration_us is None:
+            return False
+        return len(times) == 0 or duration_us // 1000 - int(times[-1]) <= _LAST_SHOWN_MS
+
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Image]]:
         """(time in ms, uint8 RGB [H, W, 3]) of the pictures start..stop, counted from 0, in order."""
         times = self.times_ms()
         start, stop, _ = slice(start, stop).indices(len(times))
         if start >= stop:
             return
-        container = self._open()
+        container = open_video(self.path)
         try:
             for time_ms, frame in _decoded_from(container, int(times[start])):
                 if time_ms > times[stop - 1]:
@@ -217,6 +228,29 @@ class VideoReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def remux(source: Path, target: Path) -> int:
+    """Copies the whole pictures of a video, as they are, into a new file with an end and an index; returns how many.
+
+    target: must not exist. Raises VideoError when ``source`` cannot be opened, OSError when the disk refuses.
+    """
+    given = open_video(source)
+    file = StreamFile(target)
+    count = 0
+    try:
+        with pyav().open(file, "w", format="matroska", options={"cluster_time_limit": "1000"}) as new:
+            new.metadata.update({key: value for key, value in given.metadata.items() if key == SIZE_TAG})
+            stream = new.add_stream_from_template(given.streams.video[0])
+            for packet in whole_packets(given):
+                packet.stream = stream
+                new.mux(packet)
+                count += 1
+        file.sync()
+    finally:
+        given.close()
+        file.close()
+    return count
 
 
 def whole_packets(container: Any) -> Iterator[Any]:

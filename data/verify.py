@@ -1,0 +1,170 @@
+"""Checks a session against itself: what metadata claims against what is on disk, and times against each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.locks import writer_alive
+from data.metadata import Metadata, SessionError, Stretch, read_metadata
+from data.steps_arrow import TableRead, events_schema, read_table, steps_schema
+from data.video import VideoError, VideoReader
+from data.vocabulary import CONTROL_HOTKEYS
+
+GAP_S: Final = 0.5
+"""Neighbours further apart than this (and than three usual intervals) have a gap between them."""
+_MISALIGNED_MS: Final = 100
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found. ``error``: data is missing or wrong; ``warning``: usable, but look; ``info``."""
+
+    severity: Severity
+    file: str
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.file}: {self.text}"
+
+
+def verify(folder: Path) -> list[Finding]:
+    """Everything that is wrong or remarkable with a session; changes nothing. An empty list: nothing at all.
+
+    Reads the packets of the video but does not decode it (an hour takes seconds).
+    """
+    try:
+        metadata = read_metadata(folder)
+    except SessionError as error:
+        return [Finding("error", "metadata.json", str(error))]
+    found: list[Finding] = []
+    alive = writer_alive(folder)
+    if alive:
+        found.append(Finding("info", "metadata.json", "is being recorded now; what follows is of this moment"))
+    elif metadata.state in ("recording", "unsaved"):
+        found.append(
+            Finding("warning", "metadata.json", f"state {metadata.state!r}, but its writer is gone; run 'secondseat sessions recover'")
+        )
+    times = _video(folder, metadata, alive, found)
+    events = read_table(folder, "events", events_schema())
+    steps = read_table(folder, "steps", steps_schema(metadata.profile))
+    for name, read, claimed in (("events", events, metadata.counts.events), ("steps", steps, metadata.counts.steps)):
+        if read.problem:
+            found.append(Finding("error", _table_file(folder, name), read.problem.partition(": ")[2]))
+        if not alive and read.table.num_rows != claimed:
+            found.append(_counts_differ(_table_file(folder, name), name, claimed, read.table.num_rows))
+    _events(folder, events, found)
+    _steps(folder, metadata, steps, times, found)
+    for gap in metadata.gaps:
+        found.append(Finding("info", "metadata.json", f"recorded gap {_gap_text(gap)}"))
+    for path in sorted(folder.glob("*.damaged*")):
+        found.append(Finding("info", path.name, "the damaged original that a repair kept; it may be deleted"))
+    return found
+
+
+def _video(folder: Path, metadata: Metadata, alive: bool, found: list[Finding]) -> NDArray[np.int64]:
+    name = "video.mkv"
+    times = np.zeros(0, np.int64)
+    if not (folder / name).exists():
+        found.append(Finding("error", name, f"missing; metadata.json says {metadata.counts.frames} frames"))
+        return times
+    try:
+        with VideoReader(folder / name) as reader:
+            times, ended = reader.times_ms(), reader.ended()
+    except VideoError as error:
+        found.append(Finding("error", name, str(error).partition(": ")[2]))
+        return times
+    if not ended and not alive:
+        found.append(Finding("error", name, f"breaks off after {len(times)} whole frames"))
+    if not alive and len(times) != metadata.counts.frames:
+        found.append(_counts_differ(name, "frames", metadata.counts.frames, len(times)))
+    text = irregular(times * 1_000_000 + metadata.clock.monotonic_ns, metadata.gaps)
+    if text:
+        found.append(Finding("warning", name, text))
+    return times
+
+
+def _events(folder: Path, read: TableRead, found: list[Finding]) -> None:
+    name = _table_file(folder, "events")
+    times = np.asarray(read.table.column("time_ns").to_numpy(), np.int64)
+    back = int((np.diff(times) < 0).sum())
+    if back:
+        found.append(Finding("warning", name, f"time goes back {back} times"))
+    control = sorted(CONTROL_HOTKEYS.intersection(read.table.column("name").to_pylist()))
+    if control:
+        found.append(Finding("error", name, f"holds control hotkeys ({', '.join(control)}), which are never to be recorded"))
+
+
+def _steps(folder: Path, metadata: Metadata, read: TableRead, frame_times_ms: NDArray[np.int64], found: list[Finding]) -> None:
+    name = _table_file(folder, "steps")
+    if read.table.num_rows == 0:
+        return
+    times = np.asarray(read.table.column("time_ns").to_numpy(), np.int64)
+    text = irregular(times, metadata.gaps)
+    if text:
+        found.append(Finding("error" if "back" in text else "warning", name, text))
+    pts = np.asarray(read.table.column("video_pts_ms").to_numpy(), np.int64)
+    seen_ms = (np.asarray(read.table.column("frame_time_ns").to_numpy(), np.int64) - metadata.clock.monotonic_ns) // 1_000_000
+    named = pts >= 0
+    absent = named & ~np.isin(pts, frame_times_ms)
+    last_ms = int(frame_times_ms[-1]) if len(frame_times_ms) else -1
+    late = int((absent & (pts > last_ms)).sum())
+    if late:
+        found.append(Finding("warning", name, f"the last {late} steps saw pictures that the end of video.mkv does not hold any more"))
+    if int(absent.sum()) > late:
+        found.append(Finding("error", name, f"{int(absent.sum()) - late} steps name pictures that video.mkv does not hold"))
+    wrong = int((named & (np.abs(pts - seen_ms) > _MISALIGNED_MS)).sum())
+    if wrong:
+        found.append(Finding("error", name, f"{wrong} steps name a picture of another time (more than {_MISALIGNED_MS} ms off)"))
+    if not named.all():
+        found.append(Finding("info", name, f"{int((~named).sum())} steps saw a picture that was not recorded"))
+
+
+def irregular(times_ns: NDArray[np.int64], gaps: Sequence[Stretch]) -> str:
+    """What is irregular about times in order ("1 duplicate, 1 gap 2.0 s"); recorded gaps do not count. "" if nothing."""
+    if len(times_ns) < 2:
+        return ""
+    intervals_ns = np.diff(times_ns)
+    parts: list[str] = []
+    back, twice = int((intervals_ns < 0).sum()), int((intervals_ns == 0).sum())
+    if back:
+        parts.append(f"time goes back {back} times")
+    if twice:
+        parts.append(f"{twice} duplicate{'s' if twice > 1 else ''}")
+    positive = intervals_ns[intervals_ns > 0]
+    limit_ns = max(GAP_S * 1e9, 3.0 * float(np.median(positive)) if len(positive) else 0.0)
+    holes = [i for i in np.flatnonzero(intervals_ns > limit_ns) if not _recorded(int(times_ns[i]), int(times_ns[i + 1]), limit_ns, gaps)]
+    if holes:
+        lengths = ", ".join(f"{intervals_ns[i] / 1e9:.1f} s" for i in holes[:5]) + (", …" if len(holes) > 5 else "")
+        parts.append(f"{len(holes)} gap{'s' if len(holes) > 1 else ''} {lengths}")
+    return ", ".join(parts)
+
+
+def _recorded(start_ns: int, end_ns: int, limit_ns: float, gaps: Sequence[Stretch]) -> bool:
+    """Whether the recorded gaps explain a hole: what they leave of it is shorter than the limit."""
+    covered = sum(max(0, min(end_ns, gap.end_ns or end_ns) - max(start_ns, gap.start_ns)) for gap in gaps)
+    return end_ns - start_ns - covered <= limit_ns
+
+
+def _gap_text(gap: Stretch) -> str:
+    length = "without an end" if gap.end_ns is None else f"{(gap.end_ns - gap.start_ns) / 1e9:.1f} s"
+    return f"{length} ({gap.reason})" if gap.reason else length
+
+
+def _table_file(folder: Path, name: str) -> str:
+    return f"{name}.parquet" if (folder / f"{name}.parquet").exists() else f"{name}.arrows"
+
+
+def _counts_differ(file: str, what: str, claimed: int, found: int) -> Finding:
+    return Finding("error", file, f"holds {found} {what}, but metadata.json says {claimed}; readers use the {found}")
