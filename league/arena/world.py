@@ -175,7 +175,7 @@ def cache_folder() -> Path:
     """
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
-        if source.stem in ("world", "sizes", "physics") or source.stem.endswith("_kernel"):
+        if source.stem in ("world", "sizes", "physics") or source.stem.endswith(("_rules", "_parts", "_kernel")):
             digest.update(source.read_bytes())
     base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
     folder = Path(base) if base else Path.home() / ".cache"
