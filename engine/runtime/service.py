@@ -73,7 +73,7 @@ class ThreadService(Service):
         except Exception as error:
             self.reason = str(error) or type(error).__name__
             self._health = "failed"
-            log.exception("%s failed", self.name)
+            log.exception("%s failed: %s", self.name, self.reason)
         else:
             self._health = "off"
 
@@ -118,7 +118,7 @@ class TaskService(Service):
         except Exception as error:
             self.reason = str(error) or type(error).__name__
             self._health = "failed"
-            log.exception("%s failed", self.name)
+            log.exception("%s failed: %s", self.name, self.reason)
         else:
             self._health = "off"
 

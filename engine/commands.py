@@ -1,0 +1,213 @@
+"""The commands of the engine: an explicit table of names and what they do. All run on the engine's loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from engine.control_center import ControlCenter
+    from engine.recorder_machine import RecorderKey
+
+
+class EngineError(Exception):
+    """A command that could not be carried out; the text says why and what to do."""
+
+
+async def record_toggle(center: ControlCenter) -> str:
+    """F5."""
+    if center.recorder.state().phase in ("idle", "unsaved"):
+        await _ensure_rig(center)
+    return await _press(center, "f5")
+
+
+async def record_save(center: ControlCenter) -> str:
+    """F6."""
+    return await _press(center, "f6")
+
+
+async def record_discard(center: ControlCenter) -> str:
+    """F7."""
+    return await _press(center, "f7")
+
+
+async def record_undo(center: ControlCenter) -> str:
+    """Take the newest recording back out of the trash."""
+    from data.trash import undo
+
+    restored = await asyncio.to_thread(undo, center.workspace.root)
+    await _count_sessions(center)
+    return f"taken back from the trash: {restored.id}"
+
+
+async def stop_all(center: ControlCenter, reason: str = "stop all") -> str:
+    """F8: hands off at once, save what is recorded, stop the jobs' asking for more."""
+    text = center.bot.stop(reason)
+    saved = await _finish_recording(center, reason)
+    return f"{text}; {saved}" if saved else text
+
+
+async def source(center: ControlCenter, **spec: Any) -> str:
+    """Choose what is watched: kind=arena|screen, pilot, seed, window, monitor, region."""
+    center.bot.disarm("the source was changed")
+    saved = await _finish_recording(center, "the source was changed")
+    changed = center.spec.changed(**spec)
+    async with center.rig_lock:
+        if center.rig is not None:
+            late = await center.rig.stop(center.supervisor, 3.0)
+            center.rig = None
+            if late:
+                raise EngineError(f"would not stop: {', '.join(late)}; leave and start again")
+        center.spec = changed
+    await _ensure_rig(center)
+    return f"watching {center.spec.describe()}" + (f"; {saved}" if saved else "")
+
+
+async def source_off(center: ControlCenter) -> str:
+    """Watch nothing."""
+    center.bot.disarm("nothing is watched any more")
+    await _finish_recording(center, "nothing is watched any more")
+    async with center.rig_lock:
+        if center.rig is not None:
+            await center.rig.stop(center.supervisor, 3.0)
+            center.rig = None
+    return "watching nothing"
+
+
+async def arm(center: ControlCenter, policy: str = "", dry_run: bool = False) -> str:
+    """Load a policy and arm it for the window that is watched. It does not fly yet."""
+    from engine.policy import load_policy
+
+    await _ensure_rig(center)
+    rig = center.rig
+    if rig is None:
+        raise EngineError("nothing is watched; choose a source first")
+    path = center.policy_path(policy)
+    loaded = await asyncio.to_thread(load_policy, path)
+    hands = await asyncio.to_thread(rig.hands, dry_run)
+    text = await asyncio.to_thread(center.bot.arm, loaded, path.name, hands, dry_run)
+    rig.set_pilot(center.bot)
+    return text
+
+
+async def fly(center: ControlCenter, for_s: float | None = None) -> str:
+    """Hand the controls over, or hand them over again after a yield."""
+    return await asyncio.to_thread(center.bot.fly, for_s)
+
+
+async def disarm(center: ControlCenter) -> str:
+    return await asyncio.to_thread(center.bot.disarm, "")
+
+
+async def train(center: ControlCenter, level: str = "all", **options: Any) -> str:
+    """Train one level, all three, or the detector, as a job."""
+    if level == "detector":
+        return _job(center, "detector", "train detector", options)
+    if level not in ("strategist", "tactician", "executor", "all"):
+        raise EngineError(f"there is no level {level!r}; use strategist, tactician, executor, all or detector")
+    return _job(center, "train", f"train {level}", {"level": level, **options})
+
+
+async def evaluate(center: ControlCenter, policy: str = "", episodes: int = 20) -> str:
+    """Let a policy fly the arena as a job, and score it."""
+    return _job(center, "evaluate", "evaluate", {"policy": str(center.policy_path(policy)), "episodes": episodes})
+
+
+async def perceive(center: ControlCenter, session: str) -> str:
+    """Perceive a session anew from its video, as a job."""
+    return _job(center, "perceive", f"perceive {session}", {"session": session})
+
+
+async def job_stop(center: ControlCenter, id: str) -> str:
+    if center.jobs is None:
+        raise EngineError("no jobs run")
+    return center.jobs.stop(id)
+
+
+async def arena_window(center: ControlCenter, scale: int = 2, seed: int | None = None) -> str:
+    """Open the playable arena's window, and watch it as a real screen."""
+    await source(center, kind="arena_window", scale=scale, seed=seed if seed is not None else center.settings.arena.seed)
+    return "the arena's window is open: click to fly, Space fires, F5 records"
+
+
+async def doctor(center: ControlCenter) -> str:
+    """Look at what this machine has, and put it into the snapshot."""
+    from engine.doctor import checks
+
+    found = await asyncio.to_thread(checks, center.settings)
+    center.checks = tuple((c.name, c.state, c.text if c.state == "ok" or not c.remedy else f"{c.text}: {c.remedy}") for c in found)
+    wrong = [name for name, state, _ in center.checks if state != "ok"]
+    return f"checked: {len(found) - len(wrong)} of {len(found)} are well" + (f"; look at {', '.join(wrong)}" if wrong else "")
+
+
+async def key(center: ControlCenter, name: str) -> str:
+    """A control key as the terminal heard it: one press counts once, even when it was heard globally too."""
+    if center.hotkeys is None:
+        raise EngineError("the engine is not running yet; try again in a moment")
+    return name.upper() if center.hotkeys.terminal_press(name) else f"{name.upper()} was heard already"
+
+
+async def _press(center: ControlCenter, pressed: RecorderKey) -> str:
+    await asyncio.to_thread(center.recorder.press, pressed)
+    await asyncio.to_thread(center.recorder.wait, 5.0)
+    if center.rig is not None and center.recorder.state().phase == "recording":
+        center.rig.begin_recording()
+    await _count_sessions(center)
+    return center.recorder.state().note or center.recorder.state().phase
+
+
+async def _finish_recording(center: ControlCenter, why: str) -> str:
+    """End and save what is being recorded; what the recorder says of it, empty when nothing was."""
+    if center.recorder.state().phase == "idle":
+        return ""
+    center.recorder.finish(why)
+    await asyncio.to_thread(center.recorder.wait, 5.0)
+    await _count_sessions(center)
+    return center.recorder.state().note
+
+
+async def _ensure_rig(center: ControlCenter) -> None:
+    from engine.rig import Rig
+
+    async with center.rig_lock:
+        if center.rig is not None:
+            return
+        rig = Rig(center.spec, center.settings, center.workspace, center.recorder, center.bot)
+        await rig.start(center.supervisor)
+        center.rig = rig
+
+
+async def _count_sessions(center: ControlCenter) -> None:
+    from data.catalog import list_sessions
+
+    center.note_sessions(len(await asyncio.to_thread(list_sessions, center.workspace.root)))
+
+
+def _job(center: ControlCenter, kind: str, title: str, arguments: dict[str, Any]) -> str:
+    if center.jobs is None:
+        raise EngineError("the engine is not running yet; try again in a moment")
+    arguments = {k: v for k, v in arguments.items() if v is not None}
+    job_id = center.jobs.start(kind, title, {"workspace": str(center.workspace.root), **arguments})
+    return f"started: {title} ({job_id})"
+
+
+COMMANDS: Final[Mapping[str, Callable[..., Awaitable[str]]]] = {
+    "key": key,
+    "record_toggle": record_toggle,
+    "record_save": record_save,
+    "record_discard": record_discard,
+    "record_undo": record_undo,
+    "stop_all": stop_all,
+    "source": source,
+    "source_off": source_off,
+    "arm": arm,
+    "fly": fly,
+    "disarm": disarm,
+    "train": train,
+    "evaluate": evaluate,
+    "perceive": perceive,
+    "job_stop": job_stop,
+    "arena_window": arena_window,
+    "doctor": doctor,
+}

@@ -1,0 +1,298 @@
+"""The engine: every service wired, its own thread and loop, commands in, one snapshot out.
+
+The face, the headless server and the command line talk to it only through ``command`` and ``snapshot``. Drawing
+never runs on this loop and this loop never waits for a terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from data.metadata import Source
+from data.settings import Settings
+from data.workspace import Workspace
+from engine.bot import Bot
+from engine.commands import COMMANDS, EngineError
+from engine.notices import NoticeHandler, log_to_file
+from engine.recorder import Recorder, RecordingSettings
+from engine.rig import Rig
+from engine.runtime.jobs import JobRunner
+from engine.runtime.pacing import Spread
+from engine.runtime.service import TaskService
+from engine.runtime.supervisor import Supervisor
+from engine.source_spec import SourceSpec
+from engine.state import EngineState, SystemState
+
+if TYPE_CHECKING:
+    from engine.input.hotkeys import Hotkeys
+
+log = logging.getLogger(__name__)
+
+SNAPSHOT_S = 0.1
+HOUSEKEEPING_S = 0.5
+
+
+class ControlCenter:
+    """One engine. ``start`` returns at once; ``stop`` ends everything within a deadline and names what would not."""
+
+    def __init__(self, settings: Settings, workspace: Workspace | None = None, debug: bool = False) -> None:
+        self.settings = settings
+        self.workspace = workspace if workspace is not None else settings.workspace()
+        self.supervisor = Supervisor()
+        self.bot = Bot(settings.live.tick_hz)
+        self.spec = SourceSpec.from_settings(settings)
+        self.recorder = Recorder(
+            RecordingSettings(
+                self.workspace.root, self.spec.profile(settings), Source(), fps=settings.capture.fps, tick_hz=settings.live.tick_hz
+            ),
+            self._on_recorder,
+        )
+        self.hotkeys: Hotkeys | None = None
+        self.jobs: JobRunner | None = None
+        self.rig: Rig | None = None
+        self.rig_lock = asyncio.Lock()
+        self.checks: tuple[tuple[str, str, str], ...] = ()
+        self._debug = debug
+        self._notices: NoticeHandler | None = None
+        self._log_file: logging.Handler | None = None
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ready = threading.Event()
+        self._ended = threading.Event()
+        self._stop_asked: asyncio.Event | None = None
+        self._stop_reason = ""
+        self._left_over: list[str] = []
+        self._deadline_s = 5.0
+        self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time())
+        self._lag_ms = Spread(600)
+        self._sessions = 0
+        self._extra: list[TaskService] = []
+
+    # ---- from any thread
+
+    def start(self) -> None:
+        if self._thread is not None:
+            return
+        self._notices, self._log_file = log_to_file(self.workspace.made(self.workspace.logs), self._debug)
+        self._thread = threading.Thread(target=self._run_loop, name="engine", daemon=True)
+        self._thread.start()
+
+    def wait_ready(self, timeout_s: float = 20.0) -> bool:
+        return self._ready.wait(timeout_s)
+
+    def snapshot(self) -> EngineState:
+        """The newest state; a plain read of a reference."""
+        return self._state
+
+    def command(self, name: str, **params: Any) -> Future[str]:
+        """Run one of ``COMMANDS``. The future gives a line to show, or raises EngineError with what to do."""
+        done: Future[str] = Future()
+        handler = COMMANDS.get(name)
+        if handler is None:
+            done.set_exception(EngineError(f"no command {name}; there are: {', '.join(sorted(COMMANDS))}"))
+            return done
+        if self._loop is None or not self._ready.is_set() or self._ended.is_set():
+            done.set_exception(EngineError("the engine is not running yet; try again in a moment"))
+            return done
+        return asyncio.run_coroutine_threadsafe(self._guarded(handler, params), self._loop)
+
+    def busy(self) -> list[str]:
+        """What runs that leaving would end or leave behind."""
+        state = self._state
+        doing: list[str] = []
+        if state.recorder.phase in ("recording", "paused", "unsaved", "saving"):
+            doing.append(f"recording ({state.recorder.phase})")
+        if state.bot.phase in ("armed", "flying", "paused"):
+            doing.append(f"bot ({state.bot.phase})")
+        doing.extend(f"{job.title} ({job.done:.0%})" for job in state.jobs if job.phase == "running")
+        return doing
+
+    def request_stop(self, reason: str) -> None:
+        """Disarm, save and end, from any thread and without waiting."""
+        self._stop_reason = reason
+        loop, stop = self._loop, self._stop_asked
+        if loop is not None and stop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(stop.set)
+
+    def stop(self, deadline_s: float = 5.0) -> list[str]:
+        """Disarm the bot, save the recording, stop all services; the names of those that would not stop."""
+        self._deadline_s = deadline_s
+        self.request_stop(self._stop_reason or "left")
+        if self._thread is not None and not self._ended.wait(deadline_s + 2.0):
+            return ["engine"]
+        return self._left_over
+
+    def wait_ended(self, timeout_s: float | None = None) -> bool:
+        return self._ended.wait(timeout_s)
+
+    @property
+    def stop_reason(self) -> str:
+        return self._stop_reason
+
+    def add_service(self, service: TaskService) -> None:
+        """A service to run beside the engine's own (the remote server); before ``start``."""
+        self._extra.append(service)
+
+    # ---- on the engine's loop
+
+    def _run_loop(self) -> None:
+        try:
+            asyncio.run(self._main())
+        except Exception:
+            log.exception("the engine ended on an error")
+        finally:
+            self._ended.set()
+            for handler in (self._notices, self._log_file):
+                if handler is not None:
+                    logging.getLogger().removeHandler(handler)
+                    handler.close()
+
+    async def _main(self) -> None:
+        self._loop, self._stop_asked = asyncio.get_running_loop(), asyncio.Event()
+        self.jobs = JobRunner(self.workspace.made(self.workspace.logs / "jobs"))
+        for service in self._extra:
+            self.supervisor.add(service)
+            self.supervisor.start(service.name)
+        await asyncio.to_thread(self._recover)
+        self.recorder.start()
+        await asyncio.to_thread(self._start_hotkeys)
+        self._publish()
+        self._ready.set()
+        housekeeping_s = 0.0
+        try:
+            while not self._stop_asked.is_set():
+                due_s = time.monotonic() + SNAPSHOT_S
+                try:
+                    await asyncio.wait_for(self._stop_asked.wait(), SNAPSHOT_S)
+                except TimeoutError:
+                    self._lag_ms.add(max(0.0, (time.monotonic() - due_s) * 1e3))
+                if time.monotonic() - housekeeping_s >= HOUSEKEEPING_S:
+                    housekeeping_s = time.monotonic()
+                    await self._housekeeping()
+                self._publish()
+        finally:
+            await self._shut_down()
+
+    def _recover(self) -> None:
+        from data.catalog import list_sessions
+        from data.recovery import recover_all
+
+        for report in recover_all(self.workspace.root):
+            log.warning("%s", report.message)
+        self._sessions = len(list_sessions(self.workspace.root))
+
+    def _start_hotkeys(self) -> None:
+        from engine.input.hotkeys import Hotkeys
+
+        stop_key = self.settings.actuator.stop_key
+        self.hotkeys = Hotkeys(self._on_hotkey, self.settings.control_keys(), even_with_modifiers=(stop_key,))
+        log.info("global hotkeys: %s", self.hotkeys.start())
+
+    def _on_hotkey(self, name: str) -> None:
+        """From the listener's thread: hands off first, everything else on the loop."""
+        keys = self.settings.keys
+        if name == self.settings.actuator.stop_key:
+            self.bot.stop(f"{name.upper()} was pressed")
+            self.command("stop_all", reason=f"{name.upper()} was pressed")
+        else:
+            self.command({keys.record: "record_toggle", keys.save: "record_save", keys.discard: "record_discard"}[name])
+
+    def _on_recorder(self, level: str, text: str) -> None:
+        log.log({"error": logging.ERROR, "warning": logging.WARNING}.get(level, logging.INFO), "recorder: %s", text)
+
+    async def _housekeeping(self) -> None:
+        self.supervisor.check()
+        if self.jobs is not None:
+            for job in self.jobs.poll():
+                level = logging.INFO if job.phase == "done" else logging.WARNING
+                log.log(level, "%s: %s%s", job.title, job.phase, f": {job.message}" if job.message else "")
+        if self.rig is not None:
+            await self.rig.housekeeping()
+
+    def note_sessions(self, count: int) -> None:
+        self._sessions = count
+
+    async def _guarded(self, handler: Callable[..., Awaitable[str]], params: dict[str, Any]) -> str:
+        try:
+            text = await handler(self, **params)
+        except EngineError:
+            raise
+        except TypeError as error:
+            raise EngineError(f"{getattr(handler, '__name__', 'command')}: {error}") from error
+        except (OSError, ValueError, RuntimeError) as error:
+            log.warning("%s", error)
+            raise EngineError(str(error)) from error
+        except Exception as error:
+            known = type(error).__module__.split(".", 1)[0] in ("data", "engine", "trainers", "league")
+            if not known:
+                log.exception("a command failed")
+            raise EngineError(str(error) or type(error).__name__) from error
+        if text and text != self.recorder.state().note:  # what the recorder says is a notice already
+            log.info("%s", text)
+        return text
+
+    async def _shut_down(self) -> None:
+        """Order matters: hands off first, then save what was recorded, then the rest."""
+        self.bot.disarm(self._stop_reason)
+        if not await asyncio.to_thread(self.recorder.stop, self._stop_reason or "left", self._deadline_s):
+            self._left_over.append("recorder")
+        if self.hotkeys is not None:
+            await asyncio.to_thread(self.hotkeys.stop)
+        if self.rig is not None:
+            self._left_over += await self.rig.stop(self.supervisor, self._deadline_s / 2)
+            self.rig = None
+        self._left_over += await self.supervisor.stop_all(self._deadline_s / 2)
+        self._publish()
+        if self._left_over:
+            log.error("would not stop: %s", ", ".join(self._left_over))
+
+    def _publish(self) -> None:
+        rig = self.rig
+        state = replace(
+            self._state,
+            sequence=self._state.sequence + 1,
+            time_s=time.time(),
+            recorder=self.recorder.state(),
+            bot=self.bot.state(),
+            services=self.supervisor.states(),
+            jobs=self.jobs.states() if self.jobs is not None else (),
+            notices=self._notices.newest() if self._notices is not None else (),
+            checks=self.checks,
+            sessions=self._sessions,
+            system=self._system(),
+        )
+        if rig is not None:
+            state = replace(state, capture=rig.capture_state(), tick=rig.tick_state(), arena=rig.arena_state())
+        else:
+            empty = EngineState()
+            state = replace(state, capture=empty.capture, tick=empty.tick, arena=empty.arena)
+        self._state = state
+
+    def _system(self) -> SystemState:
+        import psutil
+
+        process = psutil.Process()
+        rig = self.rig
+        return SystemState(
+            cpu_percent=process.cpu_percent(None) if self._state.sequence % 5 else self._state.system.cpu_percent,
+            memory_mb=round(process.memory_info().rss / 1e6, 1),
+            loop_lag_p99_ms=round(self._lag_ms.quantile(0.99), 1),
+            hotkeys=self.hotkeys.state if self.hotkeys is not None else "off: starting",
+            actuator=rig.actuator_text() if rig is not None else "off",
+            display=os.environ.get("DISPLAY", ""),
+        )
+
+    def policy_path(self, name: str) -> Path:
+        """The folder of a policy by its name (empty: the promoted one, else the newest)."""
+        from data.models import resolve_policy
+
+        return resolve_policy(self.workspace.root, name)

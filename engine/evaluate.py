@@ -1,0 +1,235 @@
+"""Closed loop decides: a policy flies whole episodes and is placed between random and the demonstrator.
+
+The ladder has three rungs, so that one sees where score is lost: ``state`` (exact observations), ``emulated``
+(perception as measured, without pictures) and ``pixels`` (render, detect, track, read gauges). Demonstrator and
+random fly the same seeds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from engine.runtime.progress import EtaReport, Progress, Report, ignore
+from engine.scores import Interval, mean_interval, normalised_interval
+
+if TYPE_CHECKING:
+    from engine.bot import Policy
+    from engine.lockstep import Actor, EpisodeResult
+
+Rung = Literal["state", "emulated", "pixels"]
+RUNGS: Final[tuple[Rung, ...]] = get_args(Rung)
+DEMONSTRATOR: Final = "expert"
+BASELINE: Final = "random"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One episode. ``rung`` is empty for the scripted pilots, who read the world itself."""
+
+    rung: Rung | Literal[""]
+    pilot: str
+    seed: int
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
+class RungResult:
+    rung: Rung
+    score: Interval
+    normalised: Interval
+    scores: tuple[float, ...]
+    counters: dict[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rung": self.rung,
+            "score": self.score.to_json(),
+            "normalised": self.normalised.to_json(),
+            "scores": list(self.scores),
+            "counters_per_episode": self.counters,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What came out; ``normalised`` is the hardest rung's."""
+
+    policy: str
+    rules_version: int
+    episodes: int
+    episode_s: float
+    first_seed: int
+    demonstrator: str
+    demonstrator_score: Interval
+    random_score: Interval
+    rungs: tuple[RungResult, ...]
+    seconds: float
+
+    @property
+    def normalised(self) -> Interval:
+        return self.rungs[-1].normalised
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy,
+            "rules_version": self.rules_version,
+            "episodes": self.episodes,
+            "episode_s": self.episode_s,
+            "first_seed": self.first_seed,
+            "demonstrator": {"pilot": self.demonstrator, "score": self.demonstrator_score.to_json()},
+            "random": {"score": self.random_score.to_json()},
+            "rungs": [r.to_json() for r in self.rungs],
+            "normalised_score": self.normalised.to_json(),
+            "interval": "95 % percentile bootstrap over episodes, denominators included; one training seed",
+            "seconds": round(self.seconds, 1),
+        }
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """A table: who, score of an episode, kills / loot / deaths of an episode, normalised score."""
+        rows = [("random", str(self.random_score), "", "0"), (f"demonstrator ({self.demonstrator})", str(self.demonstrator_score), "", "1")]
+        for r in self.rungs:
+            c = r.counters
+            kills = c.get("kills_drone", 0.0) + c.get("kills_raider", 0.0)
+            rows.append(
+                (
+                    f"policy, from {r.rung}",
+                    str(r.score),
+                    f"{kills:.1f} / {c.get('looted', 0.0):.1f} / {c.get('deaths', 0.0):.1f}",
+                    str(r.normalised),
+                )
+            )
+        return rows
+
+
+def evaluate(
+    policy: Path,
+    episodes: int = 20,
+    rungs: Sequence[Rung] = RUNGS,
+    first_seed: int | None = None,
+    demonstrator: str = DEMONSTRATOR,
+    workers: int = 2,
+    ticks: int | None = None,
+    report: Report = ignore,
+) -> Evaluation:
+    """Fly ``episodes`` episodes a rung, and as many of the demonstrator and of random, on the same seeds.
+
+    first_seed: where the seeds begin (the first of the arena's test list by default). Raises ValueError for impossible numbers,
+    CheckpointError when the policy cannot be flown.
+    """
+    from league.arena.score import seeds as seed_list
+    from league.arena.skirmish import EPISODE_TICKS, RULES_VERSION
+    from league.arena.world import TICK_HZ
+
+    unknown = [r for r in rungs if r not in RUNGS]
+    if episodes < 2 or workers < 1 or not rungs or unknown:
+        raise ValueError(
+            f"evaluate: {episodes} episodes, {workers} workers, rungs {', '.join(rungs)}: use at least 2, 1, and of {', '.join(RUNGS)}"
+        )
+    ticks = EPISODE_TICKS if ticks is None else ticks
+    seeds: list[int] = seed_list("test", episodes).tolist() if first_seed is None else list(range(first_seed, first_seed + episodes))
+    from data.models import read_policy
+
+    read_policy(policy)  # say what is wrong with it before anything is started
+    tasks = [Task("", pilot, seed, ticks) for pilot in (BASELINE, demonstrator) for seed in seeds]
+    tasks += [Task(rung, "", seed, ticks) for rung in rungs for seed in seeds]
+    began_s = time.monotonic()
+    results = _fly(policy, tasks, workers, EtaReport(report))
+    by: dict[tuple[str, str], list[EpisodeResult]] = {}
+    for task, result in zip(tasks, results, strict=True):
+        by.setdefault((task.rung, task.pilot), []).append(result)
+    low = [r.score for r in by["", BASELINE]]
+    high = [r.score for r in by["", demonstrator]]
+    return Evaluation(
+        policy=policy.name,
+        rules_version=RULES_VERSION,
+        episodes=episodes,
+        episode_s=ticks / TICK_HZ,
+        first_seed=seeds[0],
+        demonstrator=demonstrator,
+        demonstrator_score=mean_interval(high),
+        random_score=mean_interval(low),
+        rungs=tuple(_rung(rung, by[rung, ""], high, low) for rung in rungs),
+        seconds=time.monotonic() - began_s,
+    )
+
+
+def keep(workspace: Path, evaluation: Evaluation) -> Path:
+    """Write an evaluation under ``<workspace>/logs/evaluations``; returns the file."""
+    from data.files import write_json
+
+    folder = workspace / "logs" / "evaluations"
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    path = folder / f"{stamp}_{evaluation.policy}.json"
+    write_json(path, evaluation.to_json())
+    return path
+
+
+def _rung(rung: Rung, results: list[EpisodeResult], high: list[float], low: list[float]) -> RungResult:
+    scores = [r.score for r in results]
+    counters = {name: sum(r.counters[name] for r in results) / len(results) for name in results[0].counters}
+    return RungResult(rung, mean_interval(scores), normalised_interval(scores, high, low), tuple(scores), counters)
+
+
+def _fly(policy: Path, tasks: list[Task], workers: int, report: Report) -> list[EpisodeResult]:
+    """Episodes in worker processes, results in the order of the tasks. Workers end when this process is interrupted."""
+    with get_context("spawn").Pool(workers, _start_worker, (str(policy),)) as pool:
+        results: list[EpisodeResult] = []
+        for result in pool.imap(_episode, tasks):
+            task = tasks[len(results)]
+            results.append(result)
+            who = f"policy from {task.rung}" if task.rung else task.pilot
+            report(Progress(f"flying: {who}", len(results) / len(tasks), message=f"{len(results)} of {len(tasks)} episodes"))
+        return results
+
+
+class _Worker:
+    """What a worker process keeps between episodes: the policy, and the eyes once they are needed."""
+
+    def __init__(self, policy: Path) -> None:
+        from engine.policy import load_policy
+
+        self.policy: Policy = load_policy(policy)
+        self._eyes: tuple[Any, Any] | None = None
+
+    def eyes(self) -> tuple[Any, Any]:
+        if self._eyes is None:
+            from data.profile import ARENA_PROFILE
+            from engine.perception.perceive import Perceiver
+            from league.arena.render import Renderer
+
+            self._eyes = Renderer(), Perceiver(ARENA_PROFILE)
+        return self._eyes
+
+
+_worker: _Worker | None = None
+
+
+def _start_worker(policy: str) -> None:
+    global _worker
+    _worker = _Worker(Path(policy))
+
+
+def _episode(task: Task) -> EpisodeResult:
+    from engine.lockstep import run_episode
+    from league.arena.emulated import EmulatedObserver, TruthObserver
+    from league.arena.pilots import make_pilot
+
+    assert _worker is not None
+    if not task.rung:
+        return run_episode(TruthObserver(), make_pilot(task.pilot, task.seed), task.seed, task.ticks)
+    _worker.policy.reset()
+    actor: Actor = _worker.policy
+    if task.rung == "pixels":
+        from engine.pixels import PixelEpisode
+
+        renderer, perceiver = _worker.eyes()
+        perceiver.reset()
+        return PixelEpisode(renderer, perceiver, task.seed).run(actor, task.ticks)
+    observer = TruthObserver() if task.rung == "state" else EmulatedObserver(seed=task.seed)
+    return run_episode(observer, actor, task.seed, task.ticks)

@@ -1,0 +1,89 @@
+"""The arena flown from its pictures, in lockstep: render, perceive, act, as fast as the machine can.
+
+The picture is taken two world steps (33 ms) before the tick that acts on it, which is how old it is in real time
+(36 ms were measured), so that a policy learns from and is scored on what it will see live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from data.schema import NO_TARGET, Frame, Observation, Tracks
+from engine.lockstep import Actor, Decision, EpisodeResult
+from league.arena import skirmish
+from league.arena.emulated import TruthObserver
+from league.arena.episode import CLICK_CODES, TICK_NS
+from league.arena.flight import COUNTERS, STEP_NS
+from league.arena.score import score
+from league.arena.world import STEPS_PER_TICK, WorldState
+
+if TYPE_CHECKING:
+    from data.schema import Action
+    from league.arena.render import Renderer
+
+PICTURE_AGE_STEPS: Final = 2
+SAME_OBJECT: Final = 0.03
+"""How far (picture widths) the pilot's target and a perceived track may lie apart and still be the same object."""
+
+
+class Perceives(Protocol):
+    def perceive(self, frame: Frame, time_ns: int, cursor: tuple[float, float] | None, focus: bool) -> Observation: ...
+
+
+OnTick = Callable[[Frame, Observation, Decision], None]
+
+
+class PixelEpisode:
+    """One episode from pictures. ``sees_truth``: the actor is a demonstrator that reads the world itself (late, by its
+    own reaction time) while what is perceived goes to ``on_tick`` only."""
+
+    def __init__(self, renderer: Renderer, perceiver: Perceives, seed: int, start_ns: int = 0) -> None:
+        self._renderer, self._perceiver = renderer, perceiver
+        self.state = skirmish.new_worlds(1, [seed])
+        self.seed, self._start_ns = seed, start_ns
+        self.cursor = (0.5, 0.5)
+        self._tick = 0
+        self._image = renderer.picture(self.state, 0)
+
+    def run(
+        self, actor: Actor, ticks: int = skirmish.EPISODE_TICKS, sees_truth: bool = False, on_tick: OnTick | None = None
+    ) -> EpisodeResult:
+        truth = TruthObserver() if sees_truth else None
+        for _ in range(ticks):
+            time_ns = self._start_ns + (self._tick + 1) * TICK_NS
+            frame = Frame(self._tick, time_ns - PICTURE_AGE_STEPS * STEP_NS, self._image)
+            seen = self._perceiver.perceive(frame, time_ns, self.cursor, True)
+            decision = actor.act(seen if truth is None else truth.observe(self.state, 0, time_ns, self.cursor))
+            if on_tick is not None:
+                on_tick(frame, seen, decision)
+            self._advance(decision.action)
+        counters = {name: float(getattr(self.state, name)[0, 0]) for name in COUNTERS}
+        return EpisodeResult(self.seed, self._tick, float(score(self.state)[0]), counters)
+
+    def _advance(self, action: Action) -> None:
+        key = skirmish.KEYS.index(action.hotkey) if action.hotkey in skirmish.KEYS else -1
+        place = np.array([[action.x, action.y]], np.float32)
+        first = STEPS_PER_TICK - PICTURE_AGE_STEPS
+        skirmish.advance(self.state, np.array([CLICK_CODES[action.click]], np.int8), place, np.array([key], np.int8), first)
+        self._image = self._renderer.picture(self.state, 0)
+        skirmish.advance(self.state, None, None, None, PICTURE_AGE_STEPS)
+        self.cursor = (action.x, action.y)
+        self._tick += 1
+
+
+def same_track(truth: WorldState, target_id: int, tracks: Tracks) -> int:
+    """The perceived track that is the demonstrator's target (an id of the truth), or NO_TARGET."""
+    if target_id == NO_TARGET or not len(tracks):
+        return NO_TARGET
+    exact = TruthObserver().observe(truth, 0, 0, None).tracks
+    rows = np.flatnonzero(exact.ids == target_id)
+    if not len(rows):
+        return NO_TARGET
+    row = int(rows[0])
+    apart = np.abs(tracks.boxes[:, :2] - exact.boxes[row, :2]).max(axis=1)
+    apart = np.where(tracks.classes == exact.classes[row], apart, np.inf)
+    nearest = int(np.argmin(apart))
+    return int(tracks.ids[nearest]) if apart[nearest] <= SAME_OBJECT else NO_TARGET

@@ -1,0 +1,166 @@
+"""Sessions of a scripted demonstrator in the embedded arena, faster than real time: real pictures, real video, the
+steps perceived from the pictures. Several worker processes, one session each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from data.profile import ARENA_PROFILE
+from data.schema import Frame, InputEvent, Observation, Step
+from data.vocabulary import MODES
+from engine.runtime.progress import EtaReport, Progress, Report, ignore
+
+if TYPE_CHECKING:
+    from data.session import SessionWriter
+    from engine.lockstep import Decision, EpisodeResult
+    from engine.pixels import PixelEpisode
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One finished session of a demonstrator."""
+
+    session: str
+    pilot: str
+    seed: int
+    duration_s: float
+    scores: tuple[float, ...]
+
+
+def record_session(workspace: Path, pilot: str, seed: int, duration_s: float, on_second: Callable[[float], None] | None = None) -> Recorded:
+    """One session of whole episodes (the last one may be cut short), seeds counted up from ``seed``.
+
+    ``on_second`` gets the seconds of play recorded so far.
+    """
+    from data.metadata import Source
+    from data.session import SessionWriter
+    from engine.perception.perceive import Perceiver
+    from engine.pixels import PixelEpisode
+    from league.arena.episode import TICK_NS
+    from league.arena.pilots import make_pilot
+    from league.arena.render import Renderer
+    from league.arena.skirmish import EPISODE_TICKS, RULES_VERSION
+    from league.arena.world import TICK_HZ
+
+    renderer, perceiver = Renderer(), Perceiver(ARENA_PROFILE)
+    start_ns = time.monotonic_ns()
+    writer = SessionWriter.create(
+        workspace,
+        "play",
+        ARENA_PROFILE,
+        Source(kind="arena", description=f"skirmish 640x360, off screen, {pilot} flies, faster than real time"),
+        float(TICK_HZ),
+        ARENA_PROFILE.picture_size,
+        tick_hz=float(TICK_HZ),
+        start_ns=start_ns,
+        details={"rules_version": RULES_VERSION, "pilot": pilot, "seed": seed, "perception": "pixels, in lockstep"},
+    )
+    total = max(1, round(duration_s * TICK_HZ))
+    results: list[EpisodeResult] = []
+    done = 0
+    try:
+        while done < total:
+            ticks = min(EPISODE_TICKS, total - done)
+            perceiver.reset()
+            episode = PixelEpisode(renderer, perceiver, seed + len(results), start_ns + done * TICK_NS)
+            sink = _Sink(writer, episode, pilot, done, on_second)
+            results.append(episode.run(make_pilot(pilot, seed + len(results)), ticks, sees_truth=True, on_tick=sink))
+            sink.end()
+            done += ticks
+        details = writer.metadata.details
+        details["episode_scores"] = [r.score for r in results]
+    except BaseException:
+        writer.close("unsaved")
+        raise
+    writer.close("saved")
+    return Recorded(writer.id, pilot, seed, total / TICK_HZ, tuple(r.score for r in results if r.ticks == EPISODE_TICKS))
+
+
+class _Sink:
+    """Writes what one episode gives: pictures, input events as a person's hand would make them, and steps."""
+
+    def __init__(
+        self, writer: SessionWriter, episode: PixelEpisode, pilot: str, first: int, on_second: Callable[[float], None] | None
+    ) -> None:
+        from league.arena.flight import Controls
+        from league.arena.world import TICK_HZ
+
+        self._writer, self._episode, self._pilot = writer, episode, pilot
+        self._controls = Controls("demonstrator", pilot)
+        self._number, self._hz, self._on_second = first, TICK_HZ, on_second
+        self._last_ns = 0
+
+    def __call__(self, frame: Frame, seen: Observation, decision: Decision) -> None:
+        from dataclasses import replace
+
+        from engine.pixels import same_track
+
+        self._writer.write_frame(replace(frame, number=self._number))
+        for event in self._controls.act(decision.action, seen.time_ns):
+            self._writer.write_event(event)
+        mode: Any = next((m for m in MODES if m == decision.mode), "")
+        target = same_track(self._episode.state, decision.target_id, seen.tracks)
+        observation = replace(seen, frame_number=self._number)
+        self._writer.write_step(Step(observation, decision.action, "demonstrator", self._pilot, 0, mode, target))
+        self._number += 1
+        self._last_ns = seen.time_ns
+        if self._on_second is not None and self._number % self._hz == 0:
+            self._on_second(self._number / self._hz)
+
+    def end(self) -> list[InputEvent]:
+        """A new world begins: nothing stays held across it."""
+        events = self._controls.release_all(self._last_ns + 1)
+        for event in events:
+            self._writer.write_event(event)
+        return events
+
+
+def record_demonstrations(
+    workspace: Path, pilot: str, minutes: float, seed: int, sessions: int = 2, workers: int = 2, report: Report = ignore
+) -> list[Recorded]:
+    """``minutes`` of play in ``sessions`` equal sessions by ``workers`` processes. Ends early on KeyboardInterrupt
+    (finished sessions stay)."""
+    if minutes <= 0 or sessions < 1 or workers < 1:
+        raise ValueError(f"{minutes} minutes in {sessions} sessions by {workers} workers: use positive numbers")
+    report = EtaReport(report)
+    share_s = minutes * 60.0 / sessions
+    from league.arena.score import seeds
+
+    # Worlds of the training list: consecutive within a session, and the sessions' ranges do not meet.
+    starts: list[int] = seeds("train", 1000 * sessions, 1000 * seed)[::1000].tolist()
+    jobs = [(str(workspace), pilot, start, share_s) for start in starts]
+    context = get_context("spawn")
+    with context.Manager() as manager:
+        told: Any = manager.Queue()
+        with context.Pool(min(workers, sessions), _start_worker, (told,)) as pool:
+            pending = pool.starmap_async(_record, jobs, chunksize=1)
+            seconds: dict[int, float] = {}
+            while not pending.ready():
+                pending.wait(0.2)
+                while not told.empty():
+                    job_seed, second = told.get()
+                    seconds[job_seed] = second
+                done_s = sum(seconds.values())
+                report(
+                    Progress("recording", min(done_s / (minutes * 60.0), 0.999), message=f"{done_s / 60:.1f} of {minutes:g} min of play")
+                )
+            recorded = pending.get()
+    report(Progress("recording", 1.0, message=f"{minutes:g} min of play in {sessions} sessions"))
+    return recorded
+
+
+_told: Any = None
+
+
+def _start_worker(told: Any) -> None:
+    global _told
+    _told = told
+
+
+def _record(workspace: str, pilot: str, seed: int, duration_s: float) -> Recorded:
+    return record_session(Path(workspace), pilot, seed, duration_s, lambda second: _told.put((seed, second)))

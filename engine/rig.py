@@ -1,0 +1,333 @@
+"""Everything that watches one source, wired: capture, tick, input, recorder and the bot's hands.
+
+A rig is made when a source is chosen and thrown away when another is; the recorder and the bot outlive it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from data.metadata import Source
+from data.schema import Frame, InputEvent
+from data.settings import Settings
+from data.vocabulary import ActorKind
+from data.workspace import Workspace
+from engine.bot import Bot, Hands
+from engine.hands import ActuatorHands, ArenaHands
+from engine.live import CaptureService, Perceives, Pilots, TickService
+from engine.recorder import Recorder, RecordingSettings
+from engine.runtime.supervisor import Supervisor
+from engine.source_spec import SourceSpec
+from engine.sources.arena import ArenaSource
+from engine.state import ArenaState, CaptureState, TickState
+from engine.step_assembler import StepAssembler
+
+if TYPE_CHECKING:
+    from engine.actuator.client import Actuator, ActuatorStatus
+    from engine.arena_window import ArenaWindowHandle
+    from engine.input.listener import InputListener
+    from engine.platforms.port import WindowInfo
+    from engine.sources.screen import ScreenSource
+
+log = logging.getLogger(__name__)
+
+OPEN_TIMEOUT_S = 120.0
+"""Opening the arena compiles its rules once per user, which takes about half a minute on a slow machine."""
+
+
+def _compile_rules() -> None:
+    """Compiling inside a live process stalls its other threads, so a child does it, once per user and version."""
+    from league.arena.world import warm
+
+    warm()
+
+
+class RigError(Exception):
+    """The source cannot be watched; the text says why and what to do."""
+
+
+class Rig:
+    """``start`` and ``stop`` run on the engine's loop; the states may be read there too."""
+
+    def __init__(self, spec: SourceSpec, settings: Settings, workspace: Workspace, recorder: Recorder, bot: Bot) -> None:
+        self.spec, self.profile = spec, spec.profile(settings)
+        self._settings, self._workspace, self._recorder, self._bot = settings, workspace, recorder, bot
+        self._arena: ArenaSource | None = None
+        self._screen: ScreenSource | None = None
+        self._window: ArenaWindowHandle | None = None
+        self._listener: InputListener | None = None
+        self._listening_to: int | None = None
+        self._actuator: Actuator | None = None
+        self._told: tuple[bool, str] | None = None
+        self._notice = ""
+        self._assembler = StepAssembler(self.profile)
+        self.capture: CaptureService | None = None
+        self.tick: TickService | None = None
+
+    async def start(self, supervisor: Supervisor) -> None:
+        """Open the source and wait until it gives pictures. Raises RigError and leaves nothing running."""
+        try:
+            await self._start(supervisor)
+        except BaseException:
+            await self.stop(supervisor, 3.0)
+            raise
+
+    async def _start(self, supervisor: Supervisor) -> None:
+        spec, settings = self.spec, self._settings
+        if spec.kind == "arena":
+            await asyncio.to_thread(_compile_rules)
+            source: Any = ArenaSource(spec.pilot or None, spec.seed, spec.fps)
+            self._arena = source
+        else:
+            if spec.kind == "arena_window":
+                await self._open_arena_window()
+            source = await asyncio.to_thread(self._make_screen)
+            self._screen = source
+            self._make_actuator()
+        capture = CaptureService(source, spec.fps, self.profile.name, self._on_event if self._arena is not None else None)
+        capture.on_turn = self._on_turn
+        capture.sinks.append(self._on_frame)
+        self.capture = capture
+        supervisor.add(capture)
+        supervisor.start(capture.name)
+        await self._opened(capture)
+        if self._screen is not None:
+            await asyncio.to_thread(self._listen)
+        self._recorder.configure(
+            RecordingSettings(
+                self._workspace.root,
+                self.profile,
+                Source(kind=source.kind, description=source.description),
+                fps=spec.fps,
+                tick_hz=settings.live.tick_hz,
+                details=self._details(),
+            )
+        )
+        tick = TickService(capture, self._make_perceiver, self._assembler, settings.live.tick_hz, self.cursor, self.focus, self._flies)
+        tick.sinks.append(self._recorder.offer_step)
+        self.tick = tick
+        supervisor.add(tick)
+        supervisor.start(tick.name)
+
+    async def stop(self, supervisor: Supervisor, deadline_s: float) -> list[str]:
+        """Stop everything of this rig; the names of what would not stop."""
+        late: list[str] = []
+        for service in (self.tick, self.capture):
+            if service is not None and not await supervisor.remove(service.name, deadline_s):
+                late.append(service.name)
+        self.tick = self.capture = None
+        for what in (self._listener, self._actuator, self._window):
+            if what is not None:
+                await asyncio.to_thread(what.stop)
+        self._listener = self._actuator = self._window = None
+        return late
+
+    async def housekeeping(self) -> None:
+        """Twice a second: follow a window that was opened anew, notice one that was closed, read the arena's truth."""
+        screen = self._screen
+        if screen is not None:
+            if screen.window_closed and self._recorder.state().phase in ("recording", "paused"):
+                self._recorder.note("window closed")
+                self._recorder.finish("the window was closed")
+            if screen.window_id != self._listening_to:
+                await asyncio.to_thread(self._listen)
+            if screen.notice != self._notice:
+                self._notice = screen.notice
+                if self._notice:
+                    log.warning("%s", self._notice)
+                    self._recorder.note(self._notice)
+        if self._window is not None and self._window.client is not None:
+            from league.arena.truth_socket import TruthSocketError
+
+            try:
+                self._window.client.poll()
+            except TruthSocketError:
+                self._window.client = None
+                log.info("the arena's window was closed")
+
+    # ---- what the bot and the recorder need
+
+    def hands(self, dry_run: bool) -> Hands:
+        """Hands for what is watched. Raises RigError when nothing can be driven (a whole monitor, a fixed region)."""
+        if self._arena is not None:
+            return ArenaHands(self._arena.apply, "the arena", dry_run)
+        if self._actuator is None or self._screen is None or not (self.spec.window or self.spec.kind == "arena_window"):
+            raise RigError(
+                f"{self.spec.describe()} is not a window: the bot drives only a window that has the focus; choose it by its title"
+            )
+        return ActuatorHands(self._actuator, self._find_window, self.profile, dry_run)
+
+    def set_pilot(self, pilot: Pilots | None) -> None:
+        if self.tick is not None:
+            self.tick.pilot = pilot
+
+    def begin_recording(self) -> None:
+        """What is held down as a recording begins is part of it."""
+        if self._listener is not None:
+            for event in self._listener.held_events():
+                self._recorder.offer_event(event)
+
+    def cursor(self) -> tuple[float, float] | None:
+        if self._arena is not None:
+            return self._arena.cursor
+        return self._listener.cursor if self._listener is not None else None
+
+    def focus(self) -> bool:
+        if self._screen is None:
+            return True
+        return self._listener.focus if self._listener is not None and self._listening_to is not None else not self._title
+
+    # ---- states
+
+    def capture_state(self) -> CaptureState:
+        return self.capture.state(self.focus()) if self.capture is not None else CaptureState()
+
+    def tick_state(self) -> TickState:
+        return self.tick.state() if self.tick is not None else TickState()
+
+    def arena_state(self) -> ArenaState:
+        if self._arena is not None:
+            counters, score, episode = self._arena.counters(), self._arena.score(), self._arena.episode
+        elif self._window is not None and self._window.client is not None:
+            newest = self._window.client.tick
+            counters, score, episode = newest.get("counters", {}), float(newest.get("score", 0.0)), int(newest.get("episode", 0))
+        else:
+            return ArenaState()
+        kills = counters.get("kills_drone", 0) + counters.get("kills_raider", 0)
+        pilot = "bot" if self._bot.flies else (self.spec.pilot if self._arena is not None else "person")
+        return ArenaState(True, round(score, 2), int(kills), int(counters.get("deaths", 0)), int(counters.get("looted", 0)), episode, pilot)
+
+    def actuator_text(self) -> str:
+        if self._arena is not None:
+            return "arena"
+        return self._actuator.text() if self._actuator is not None else "off"
+
+    def listener_text(self) -> str:
+        if self._arena is not None:
+            return "arena"
+        return (self._listener.state or "listening") if self._listener is not None else "off"
+
+    # ---- inside
+
+    @property
+    def _title(self) -> str:
+        if self.spec.kind == "arena_window":
+            return self.profile.window_title
+        return self.spec.window
+
+    def _make_perceiver(self) -> Perceives:
+        from engine.perception.perceive import Perceiver
+
+        return Perceiver(self.profile, self._settings.live.device)
+
+    def _make_screen(self) -> ScreenSource:
+        from engine.sources.screen import ScreenSource
+
+        spec = self.spec
+        if self._title:
+            return ScreenSource(window=self._title, fps=spec.fps, wait_for_window=False)
+        if spec.region is not None:
+            return ScreenSource(region=spec.region, fps=spec.fps)
+        return ScreenSource(monitor=spec.monitor or 1, fps=spec.fps)
+
+    def _make_actuator(self) -> None:
+        from engine.actuator.client import Actuator
+
+        self._actuator = Actuator(stop_key=self._settings.actuator.stop_key, on_change=self._on_actuator, on_stop_key=self._on_stop_key)
+
+    async def _open_arena_window(self) -> None:
+        from engine.arena_window import ArenaWindowError, start_arena_window
+
+        give_up = threading.Event()
+        try:
+            self._window = await asyncio.to_thread(
+                start_arena_window, self.spec.seed, self.spec.scale, self.spec.pilot or None, cancelled=give_up.is_set
+            )
+        except ArenaWindowError as error:
+            raise RigError(str(error)) from error
+        finally:
+            give_up.set()
+
+    async def _opened(self, capture: CaptureService) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + OPEN_TIMEOUT_S
+        while not capture.opened.is_set():
+            if capture.health().health == "failed":
+                raise RigError(capture.reason)
+            if loop.time() > until:
+                raise RigError(f"{self.spec.describe()} did not open within {OPEN_TIMEOUT_S:g} s")
+            await asyncio.sleep(0.01)
+
+    def _listen(self) -> None:
+        """Listen to the window that is followed now, or to the mouse inside a fixed region."""
+        from engine.input.listener import InputListener
+        from engine.platforms.port import PlatformError
+
+        screen = self._screen
+        if screen is None:
+            return
+        window_id, rect = screen.window_id, screen.rect
+        if self._listener is not None:
+            self._listener.follow(window_id, rect)
+        elif window_id is not None or not self._title:
+            journal = self._actuator.journal if self._actuator is not None else None
+            listener = InputListener(self.profile, self._on_event, journal, self._settings.control_keys())
+            try:
+                listener.start(window_id, rect)
+            except PlatformError as problem:
+                raise RigError(str(problem)) from problem
+            self._listener = listener
+        self._listening_to = window_id
+
+    def _find_window(self) -> WindowInfo:
+        from engine.platforms import current_port
+        from engine.platforms.port import describe_missing_window, find_windows
+
+        port = current_port()
+        try:
+            wanted = self._screen.window_id if self._screen is not None else None
+            found = find_windows(port, self._title)
+            if not found:
+                raise RigError(describe_missing_window(self._title, port.windows()))
+            return next((w for w in found if w.id == wanted), found[0])
+        finally:
+            port.close()
+
+    def _details(self) -> dict[str, Any]:
+        if self.spec.kind == "screen":
+            return {}
+        from league.arena.skirmish import RULES_VERSION
+
+        return {"rules_version": RULES_VERSION, "seed": self.spec.seed} | ({"pilot": self.spec.pilot} if self.spec.pilot else {})
+
+    def _flies(self) -> tuple[ActorKind, str]:
+        if self._bot.flies:
+            return "bot", self._bot.state().policy
+        if self._arena is not None:
+            return ("demonstrator", self._arena.pilot) if self._arena.pilot else ("unknown", "")
+        return "human", ""
+
+    def _on_event(self, event: InputEvent) -> None:
+        self._assembler.event(event)
+        self._recorder.offer_event(event)
+
+    def _on_frame(self, frame: Frame) -> None:
+        self._recorder.offer_frame(frame)
+
+    def _on_turn(self, visible: bool) -> None:
+        """Each capture turn: whether the recorder may take anything in, and why not."""
+        focus = visible and self.focus()
+        why = "" if focus else (self.capture.reason if self.capture is not None and not visible else "") or "the window is not in focus"
+        if self._told != (focus, why):
+            self._told = (focus, why)
+            self._recorder.set_focus(focus, why or "the window is not in focus")
+
+    def _on_actuator(self, status: ActuatorStatus) -> None:
+        level = logging.WARNING if status.condition in ("stopped", "dead", "yielded") else logging.INFO
+        log.log(level, "actuator: %s%s", status.condition, f" ({status.reason})" if status.reason else "")
+
+    def _on_stop_key(self) -> None:
+        self._bot.stop("the stop key was pressed")

@@ -1,0 +1,87 @@
+"""What is to be watched, as a value: chosen by the settings, the command line or the face."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, get_args
+
+from data.geometry import Rect
+from data.profile import GameProfile
+from data.settings import Settings
+
+SourceKind = Literal["arena", "arena_window", "screen"]
+SOURCE_KINDS: Final[tuple[str, ...]] = get_args(SourceKind)
+PILOTS: Final = ("expert", "novice", "random")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """``arena``: the embedded game in this process, flown by a scripted ``pilot`` or the bot. ``arena_window``: the
+    embedded game in its own window, watched as a real screen. ``screen``: a window by title, a region or a monitor."""
+
+    kind: SourceKind = "arena"
+    pilot: str = ""
+    seed: int = 0
+    scale: int = 1
+    window: str = ""
+    monitor: int = 0
+    region: Rect | None = None
+    fps: int = 30
+
+    @staticmethod
+    def from_settings(settings: Settings) -> SourceSpec:
+        capture, region = settings.capture, settings.capture.region
+        return SourceSpec(
+            kind=capture.source,
+            pilot="expert",
+            seed=settings.arena.seed,
+            window=capture.window or (settings.profile().window_title if capture.source == "screen" else ""),
+            monitor=0 if capture.window or region else capture.monitor,
+            region=Rect(region.left, region.top, region.width, region.height) if region else None,
+            fps=capture.fps,
+        )
+
+    def changed(self, **spec: Any) -> SourceSpec:
+        """A copy with some fields changed. Raises ValueError with what is allowed."""
+        spec = {k: v for k, v in spec.items() if v is not None}
+        known = {"kind", "pilot", "seed", "scale", "window", "monitor", "region", "fps"}
+        if unknown := sorted(set(spec) - known):
+            raise ValueError(f"source: there is no {', '.join(unknown)}; use {', '.join(sorted(known))}")
+        if spec.get("kind", self.kind) not in SOURCE_KINDS:
+            raise ValueError(f"source kind {spec['kind']!r}: use {', '.join(SOURCE_KINDS)}")
+        if spec.get("pilot") not in (None, "", "none", *PILOTS):
+            raise ValueError(f"pilot {spec['pilot']!r}: use {', '.join(PILOTS)}, or none")
+        if spec.get("pilot") == "none":
+            spec["pilot"] = ""
+        if isinstance(spec.get("region"), str):
+            spec["region"] = region_from_text(spec["region"])
+        return replace(self, **spec)
+
+    def describe(self) -> str:
+        if self.kind == "arena":
+            return f"the arena (seed {self.seed}, {self.pilot or 'nobody'} flies)"
+        if self.kind == "arena_window":
+            return f"the arena's window (seed {self.seed}, {self.scale}x)"
+        if self.window:
+            return f"the window {self.window!r}"
+        if self.region is not None:
+            r = self.region
+            return f"the region {r.left},{r.top},{r.width},{r.height}"
+        return f"monitor {self.monitor or 1}"
+
+    def profile(self, settings: Settings) -> GameProfile:
+        """The profile of what is watched: the arena's own for the arena, else the active game's."""
+        from data.profile import ARENA_PROFILE
+
+        return ARENA_PROFILE if self.kind in ("arena", "arena_window") else settings.profile()
+
+
+def region_from_text(text: str) -> Rect:
+    """``left,top,width,height`` in px; left and top may be negative."""
+    try:
+        left, top, width, height = (int(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"region {text!r}: give left,top,width,height in px, such as -1920,0,640,360") from None
+    if width < 16 or height < 16:
+        raise ValueError(f"region {text!r}: {width}x{height} is too small; at least 16x16")
+    return Rect(left, top, width, height)

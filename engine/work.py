@@ -1,0 +1,87 @@
+"""Long work, called by the command line in the foreground and run as a job's child process by the engine.
+
+``python -m engine.work KIND ARGUMENTS_JSON PROGRESS_FILE`` runs one piece and tells how far it is in the file; its
+last line is ``{"phase": "done" | "failed" | "cancelled", "message": …}``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from engine.runtime.progress import EtaReport, Progress, ProgressFile, Report
+
+log = logging.getLogger(__name__)
+
+
+class WorkError(Exception):
+    """The work could not be done; the text says what is missing and what to do."""
+
+
+def train(report: Report, workspace: str, level: str = "all", **options: Any) -> str:
+    """Train one level or all three on the sessions of a workspace."""
+    from engine.training import train_levels
+
+    return train_levels(Path(workspace), level, report=report, **options).text()
+
+
+def detector(report: Report, workspace: str, **options: Any) -> str:
+    """Train a detector for the arena."""
+    from engine.detector_job import train_arena_detector
+
+    return str(train_arena_detector(Path(workspace), report=report, **options))
+
+
+def evaluate(report: Report, workspace: str, policy: str, episodes: int = 20, **options: Any) -> str:
+    """Fly a policy in the arena and keep the scores under ``<workspace>/logs/evaluations``."""
+    from engine.evaluate import evaluate as run
+    from engine.evaluate import keep
+
+    result = run(Path(policy), episodes, report=report, **options)
+    keep(Path(workspace), result)
+    return f"normalised score: {result.normalised} from {result.rungs[-1].rung}, {episodes} episodes"
+
+
+def perceive(report: Report, workspace: str, session: str, **options: Any) -> str:
+    """Perceive a session anew from its video."""
+    from data.catalog import find
+    from engine.perceive_session import perceive_session
+
+    folder = find(Path(workspace), session)
+    return str(perceive_session(folder, report=report, **options))
+
+
+WORK: Final[Mapping[str, Callable[..., str]]] = {"train": train, "detector": detector, "evaluate": evaluate, "perceive": perceive}
+
+
+def main(argv: list[str]) -> int:
+    """The child of a job. Ctrl-C (SIGINT) and SIGTERM save and stop; the exit status is 0 only when all was done."""
+    kind, arguments, path = argv[0], json.loads(argv[1]), Path(argv[2])
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    told = ProgressFile(path)
+    told(Progress("starting", 0.0))
+    try:
+        message = WORK[kind](EtaReport(told), **arguments)
+    except KeyboardInterrupt:
+        told.write({"phase": "cancelled", "stage": "stopped", "message": "stopped; what was finished is kept"})
+        return 130
+    except Exception as error:
+        known = type(error).__module__.split(".", 1)[0] in ("data", "engine", "trainers", "league") or isinstance(
+            error, OSError | ValueError
+        )
+        if not known:
+            log.exception("the job failed")
+        told.write({"phase": "failed", "stage": "failed", "message": str(error) or type(error).__name__})
+        return 1
+    told.write({"phase": "done", "stage": "done", "done": 1.0, "message": message})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
