@@ -58,7 +58,7 @@ class Temper:
     aim_px: float
     ticks_per_px: float
     lapses: float = 0.0
-    """Share of thoughts that come to nothing for a while."""
+    """Share of intentions that come to nothing for a while."""
 
 
 EXPERT: Final = (Skill(), Temper(reaction=(3, 4), pause=3, key_pause=10, aim_px=2.0, ticks_per_px=1 / 110))
@@ -106,16 +106,19 @@ class ScriptedPilot:
             return
         wish = decide(view, self._skill)
         self._wish = wish
-        if self._temper.lapses and (wish.point or wish.key) and self._rng.random() < self._temper.lapses:
-            self._click_wait = max(self._click_wait, self._temper.pause)
-            self._key_wait = max(self._key_wait, self._temper.pause)
-            return
         if wish.key is not None and self._key_wait <= 0:
-            self._hand.press(wish.key)
             self._key_wait = self._reaction + self._temper.key_pause
+            if not self._lapses():
+                self._hand.press(wish.key)
         if wish.point is not None and self._click_wait <= 0:
+            if self._lapses():
+                self._click_wait = self._temper.pause
+                return
             self._follow = wish.follow
             self._hand.click_at(*self._ahead(view, wish.point), wish.button)
+
+    def _lapses(self) -> bool:
+        return self._rng.random() < self._temper.lapses
 
     def _keep_reaching(self, view: View) -> None:
         """Follow the thing reached for; let go when it is gone."""
