@@ -1,0 +1,171 @@
+"""The engine without the face: record, fly or just serve, until told to stop, a time is over, or the work is done.
+
+``secondseat headless``, ``record`` and ``fly`` stand on this. It runs in the calling thread, which should be the main
+one: signals are taken here.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from data.settings import Settings
+from data.workspace import Workspace
+from engine.commands import EngineError
+from engine.control_center import ControlCenter
+from engine.source_spec import SourceSpec
+from engine.state import EngineState, Notice
+
+COMMAND_TIMEOUT_S: Final = 180.0
+_SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do. ``policy`` (a name, a folder, or "" for the promoted one) makes the bot fly; ``serve`` answers
+    ``secondseat status`` and ``stop``. Without ``for_s`` it goes on until told to stop."""
+
+    spec: SourceSpec | None = None
+    record: bool = False
+    policy: str | None = None
+    dry_run: bool = False
+    for_s: float | None = None
+    serve: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How it ended: the last state, why, and what would not stop."""
+
+    state: EngineState
+    reason: str
+    left_over: tuple[str, ...] = ()
+    session: str = ""
+
+
+def run_headless(
+    settings: Settings,
+    plan: Plan,
+    say: Callable[[str], None],
+    workspace: Workspace | None = None,
+    debug: bool = False,
+    every_s: float = 5.0,
+    on_state: Callable[[EngineState], None] | None = None,
+    endpoint: Path | None = None,
+) -> Outcome:
+    """Run the plan; ``say`` gets plain lines. Raises EngineError when it could not begin."""
+    center = ControlCenter(settings, workspace, debug)
+    if plan.spec is not None:
+        center.spec = plan.spec
+    if plan.serve:
+        from engine.remote import RemoteServer, endpoint_path
+
+        center.add_service(RemoteServer(center, endpoint or endpoint_path()))
+    told = threading.Event()
+    signal_name = ""
+
+    def on_signal(number: int, _frame: Any) -> None:
+        nonlocal signal_name
+        signal_name = signal.Signals(number).name
+        told.set()
+
+    before = {n: signal.signal(n, on_signal) for n in (getattr(signal, s, None) for s in _SIGNALS) if n is not None}
+    try:
+        center.start()
+        if not center.wait_ready():
+            raise EngineError("the engine did not start within 20 s; see logs/secondseat.log in the workspace")
+        follow = _Follow(center, say, every_s, on_state)
+        reason = _carry_out(center, plan, say, told, follow) or (f"{signal_name} was received" if signal_name else "")
+        center.request_stop(reason or "left")
+        left_over = center.stop()
+        follow.turn(force=True)
+        state = center.snapshot()
+        return Outcome(state, reason or center.stop_reason, tuple(left_over), state.recorder.last_session)
+    finally:
+        center.stop()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _carry_out(center: ControlCenter, plan: Plan, say: Callable[[str], None], told: threading.Event, follow: _Follow) -> str:
+    """Begin what the plan says and wait for its end; why it ended."""
+    if plan.spec is not None or plan.record or plan.policy is not None:
+        say(_do(center, "source", told))
+    if plan.policy is not None:
+        say(_do(center, "arm", told, policy=plan.policy, dry_run=plan.dry_run))
+        say(_do(center, "fly", told))
+    if plan.record:
+        _do(center, "record_toggle", told)
+        if center.recorder.state().phase not in ("recording", "paused"):
+            raise EngineError(center.recorder.state().note or "the recording did not begin")
+    began_s = time.monotonic()
+    while not told.wait(0.1) and not center.wait_ended(0.0):
+        follow.turn()
+        if plan.for_s is not None and time.monotonic() - began_s >= plan.for_s:
+            return "the time asked for is over"
+        state = center.snapshot()
+        if plan.policy is not None and state.bot.phase in ("stopped", "disarmed") and time.monotonic() - began_s > 1.0:
+            return f"the bot {state.bot.phase}{f': {state.bot.reason}' if state.bot.reason else ''}"
+        if failed := [s for s in state.services if s.health == "failed" and s.name in ("capture", "tick", "remote")]:
+            raise EngineError(f"{failed[0].name}: {failed[0].reason}")
+    return ""
+
+
+def _do(center: ControlCenter, name: str, told: threading.Event, **params: Any) -> str:
+    """A command, given up when a signal comes meanwhile."""
+    future = center.command(name, **params)
+    until_s = time.monotonic() + COMMAND_TIMEOUT_S
+    while not future.done():
+        if told.wait(0.02):
+            raise KeyboardInterrupt
+        if time.monotonic() > until_s:
+            raise EngineError(f"{name} took longer than {COMMAND_TIMEOUT_S:g} s")
+    return future.result()
+
+
+class _Follow:
+    """Tells new notices at once and a line of state now and then."""
+
+    def __init__(
+        self, center: ControlCenter, say: Callable[[str], None], every_s: float, on_state: Callable[[EngineState], None] | None
+    ) -> None:
+        self._center, self._say, self._every_s, self._on_state = center, say, every_s, on_state
+        self._seen: Notice | None = None
+        self._next_s = time.monotonic() + every_s
+
+    def turn(self, force: bool = False) -> None:
+        state = self._center.snapshot()
+        if self._on_state is not None:
+            self._on_state(state)
+        notices = state.notices
+        start = notices.index(self._seen) + 1 if self._seen in notices else 0
+        for notice in notices[start:]:
+            if notice.source != "control_center" or notice.level != "info":
+                self._say(f"{notice.level.upper() + ': ' if notice.level in ('warning', 'error') else ''}{notice.text}")
+        self._seen = notices[-1] if notices else self._seen
+        if not force and time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + self._every_s
+            self._say(state_line(state))
+
+
+def state_line(state: EngineState) -> str:
+    """One line of the newest state, for logs and plain terminals."""
+    parts = [f"{state.capture.detail or state.capture.source}: {state.capture.fps:.1f} fps"]
+    if state.tick.hz:
+        parts.append(f"tick {state.tick.hz:.1f} Hz, age {state.tick.age_p50_ms:.0f}/{state.tick.age_p99_ms:.0f} ms")
+    r = state.recorder
+    if r.phase != "idle":
+        parts.append(
+            f"{r.phase} {r.duration_s:.0f} s, {r.frames} frames, {r.events} events, {r.size_bytes / 1e6:.1f} MB, dropped {r.dropped_frames}"
+        )
+    b = state.bot
+    if b.phase != "disarmed":
+        parts.append(f"bot {b.phase}{f' ({b.reason})' if b.reason else ''}: {b.mode or '-'}, {b.actions} actions")
+    if state.arena.running:
+        parts.append(f"score {state.arena.score:.1f}")
+    return "; ".join(parts)
