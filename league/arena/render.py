@@ -141,14 +141,9 @@ def _paint_background(seed: int, rock_pos: NDArray[np.float32], rock_radius: NDA
 
     dice = np.random.default_rng(seed)
     size = (SIZE[0] * scale, SIZE[1] * scale)
-    nebula = pygame.Surface((20, 12), 0, 32)
-    cloud = dice.random((20, 12)) * 0.6 + dice.random((20, 1)) * 0.25 + dice.random((1, 12)) * 0.15
-    tint = np.array([[26.0, 14.0, 46.0], [6.0, 32.0, 46.0]])[dice.permutation(2)]
-    rise = np.linspace(0, 1, 20)[:, None, None]
-    colours = np.array([7.0, 9.0, 19.0]) + cloud[..., None] ** 2 * (tint[0] * (1 - rise) + tint[1] * rise)
-    pygame.surfarray.blit_array(nebula, colours.astype(np.uint8))
-    small = pygame.transform.smoothscale(nebula, (80, 48))
-    surface = pygame.transform.smoothscale(small, size)
+    nebula = pygame.Surface((160, 90), 0, 32)
+    pygame.surfarray.blit_array(nebula, _nebula(dice))
+    surface = pygame.transform.smoothscale(nebula, size)
     grid = pygame.Surface(size, pygame.SRCALPHA, 32)
     for x in range(0, SIZE[0], 40):
         grid.fill((120, 150, 220, 11), (x * scale, 0, 1, size[1]))
@@ -168,6 +163,19 @@ def _paint_background(seed: int, rock_pos: NDArray[np.float32], rock_radius: NDA
         blits.append((picture, (math.floor(x * scale - half + 0.5), math.floor(y * scale - half + 0.5))))
     surface.fblits(blits)
     return surface
+
+
+def _nebula(dice: np.random.Generator) -> NDArray[np.uint8]:
+    """Some dim, wide clouds of light, uint8 [160, 90, 3]; rounded at random, since so few levels would show as bands."""
+    x, y = np.meshgrid(np.arange(160.0), np.arange(90.0), indexing="ij")
+    light = np.zeros((160, 90, 3)) + np.array([8.0, 10.0, 20.0])
+    tints = np.array([[30.0, 10.0, 44.0], [4.0, 26.0, 40.0], [16.0, 12.0, 52.0], [4.0, 30.0, 30.0]])
+    for k in range(6):
+        centre_x, centre_y, width, height, turn = dice.uniform((0, 0, 22, 12, 0), (160, 90, 60, 30, np.pi))
+        u = (x - centre_x) * np.cos(turn) + (y - centre_y) * np.sin(turn)
+        v = (y - centre_y) * np.cos(turn) - (x - centre_x) * np.sin(turn)
+        light += np.exp(-((u / width) ** 2) - (v / height) ** 2)[..., None] * tints[k % 4] * dice.uniform(0.4, 0.8)
+    return np.minimum(light + dice.random((160, 90, 1)), 64.0).astype(np.uint8)
 
 
 def reading(state: WorldState, i: int, episode_steps: int) -> Reading:

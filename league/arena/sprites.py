@@ -155,13 +155,13 @@ def flame(kind: int, bucket: int, radius: float, length: int, scale: int) -> pyg
     colour = FLAME_COLOURS[kind]
     reach = radius * (0.72 + 0.14 + 0.18 * length)
     pen = Pen(reach + 1, scale, bucket_heading(bucket), ground=colour)
-    width = 0.20 * radius
-    pen.polygon([(-0.4 * radius, width), (-0.72 * radius, width * 1.25), (-reach, 0), (-0.72 * radius, -width * 1.25)], colour, 150)
-    pen.polygon([(-0.4 * radius, -width), (-0.4 * radius, width), (-0.72 * radius, width * 1.25)], colour, 150)
-    pale = ((colour[0] + 255) // 2, (colour[1] + 255) // 2, (colour[2] + 255) // 2)
+    width, throat = 0.20 * radius, -0.72 * radius
     pen.polygon(
-        [(-0.4 * radius, width * 0.6), (-0.45 * radius - 0.4 * (reach - 0.45 * radius), 0), (-0.4 * radius, -width * 0.6)], pale, 220
+        [(-0.4 * radius, width), (throat, width * 1.25), (-reach, 0), (throat, -width * 1.25), (-0.4 * radius, -width)], colour, 205
     )
+    pale = ((colour[0] + 255) // 2, (colour[1] + 255) // 2, (colour[2] + 255) // 2)
+    tip = throat - 0.55 * (reach + throat)
+    pen.polygon([(-0.4 * radius, width * 0.5), (throat, width * 0.62), (tip, 0), (throat, -width * 0.62), (-0.4 * radius, 0)], pale, 240)
     return pen.done()
 
 
@@ -251,7 +251,7 @@ def shot(kind: int, hostile: bool, bucket: int, radius: float, scale: int) -> py
     tail = radius * 3.2
     pen = Pen(tail, scale, bucket_heading(bucket), ground=colour)
     r = radius
-    width = {2: 0.92, 3: 0.50}.get(kind, 0.68) * r
+    width = {2: 1.0, 3: 0.62}.get(kind, 0.84) * r
     pen.polygon([(0, width * 0.7), (-tail, 0), (0, -width * 0.7)], colour, 70)
     pen.polygon([(0, width * 0.5), (-tail * 0.6, 0), (0, -width * 0.5)], colour, 110)
     if hostile:
