@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from data.schema import NO_TARGET, Observation
 from data.vocabulary import Mode
@@ -34,8 +35,9 @@ class Skill:
     """Loot nearer than this is fetched, also while fighting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(NamedTuple):
+    """One track, in px and px/s. A named tuple, since dozens are made per tick."""
+
     id: int
     kind: int
     x: float

@@ -16,6 +16,7 @@ from league.arena.world import WorldState
 
 _SHIP_BOX: Final = np.array(sizes.SHIP_BOX_PX, np.float32)
 _MAP: Final = np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
+_MAP_TWICE: Final = np.concatenate([_MAP, _MAP])
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Objects:
 
     def boxes(self) -> NDArray[np.float32]:
         """float32 [M, 4] centre x, centre y, width, height in 0..1 of the picture."""
-        return self.boxes_px / np.concatenate([_MAP, _MAP])
+        return self.boxes_px / _MAP_TWICE
 
     def velocities(self) -> NDArray[np.float32]:
         """float32 [M, 2] in pictures per second."""
@@ -39,9 +40,9 @@ class Objects:
 
 def objects(state: WorldState, i: int) -> Objects:
     """What world ``i`` shows: ships, loot, rocks, portals, shots, then the player's lock ring and destination mark."""
-    ships = np.flatnonzero(state.ship_alive[i])
-    loot = np.flatnonzero(state.loot_alive[i])
-    shots = np.flatnonzero(state.shot_alive[i])
+    ships = state.ship_alive[i].nonzero()[0]
+    loot = state.loot_alive[i].nonzero()[0]
+    shots = state.shot_alive[i].nonzero()[0]
     rocks, portals = state.rock_pos.shape[1], state.portal_pos.shape[1]
     lock = int(state.ship_lock[i, 0])
     rings = np.array([lock] if lock >= 0 and state.ship_alive[i, lock] else [], np.int64)

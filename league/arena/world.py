@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import operator
 import os
 import subprocess
 import sys
@@ -100,7 +101,7 @@ class WorldState:
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """All arrays in the order of the fields: what compiled kernels take."""
-        return tuple(getattr(self, name) for name in FIELD_NAMES)
+        return _all_arrays(self)
 
     def copy(self) -> WorldState:
         return WorldState(*(array.copy() for array in self.arrays()))
@@ -119,6 +120,7 @@ _DTYPES: Final = {
     "F32": np.float32,
 }
 FIELD_NAMES: Final = tuple(f.name for f in fields(WorldState))
+_all_arrays: Final = operator.attrgetter(*FIELD_NAMES)
 _FIELD_DTYPES: Final = {f.name: _DTYPES[str(f.type)] for f in fields(WorldState)}
 _PAIRS: Final = frozenset({"ship_pos", "ship_vel", "ship_dest", "shot_pos", "shot_vel", "loot_pos", "rock_pos", "portal_pos"})
 
