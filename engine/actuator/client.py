@@ -79,7 +79,7 @@ class Actuator:
         self._status = ActuatorStatus()
         self._answers: dict[int, dict[str, Any]] = {}
         self._next_id = 0
-        self._ready = ""
+        self._ready: str = ""
         self._unsent_controls: deque[bytes] = deque()
         self._names: tuple[str, ...] = ()
         self._last_heard_s = 0.0
@@ -134,7 +134,7 @@ class Actuator:
             thread.start()
         with self._condition_changed:
             self._condition_changed.wait_for(lambda: bool(self._ready) or self._status.condition == "dead", timeout_s)
-            ready, reason = self._ready, self._status.reason
+            ready, reason = str(self._ready), self._status.reason
         if ready != "ready":
             self.stop()
             raise ActuatorError(f"the actuator did not start: {ready or reason or f'no answer within {timeout_s:g} s'}")
@@ -250,7 +250,10 @@ class Actuator:
                 for message in decoder.feed(piece):
                     self._on_message(message)
         _ends(process, 1.0)
+        assert process.stdin is not None
         with self._lock:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
             expected = self._stopping or self._ready != "ready"
             reason = self._status.reason
         if expected:

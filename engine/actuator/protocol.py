@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 _LENGTH: Final = struct.Struct(">I")
 
@@ -95,12 +95,12 @@ class Decoder:
             body = bytes(self._buffer[_LENGTH.size : _LENGTH.size + size])
             del self._buffer[: _LENGTH.size + size]
             try:
-                message = json.loads(body)
+                message: Any = json.loads(body)
             except ValueError:
                 self.bad_messages += 1
                 continue
             if isinstance(message, dict):
-                messages.append(message)
+                messages.append(cast("dict[str, Any]", message))
             else:
                 self.bad_messages += 1
         return messages

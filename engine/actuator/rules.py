@@ -153,7 +153,7 @@ class Rules:
 
     def intent(self, message: dict[str, Any], now_ns: int) -> None:
         armed = self._armed
-        if armed is None or self.phase != "armed":
+        if armed is None or self.phase not in ("armed", "paused"):
             self.counts.ignored += 1
             return
         try:
@@ -178,10 +178,12 @@ class Rules:
             else:
                 self._lose_focus(done.result, now_ns)
             return
+        if self.phase == "paused":
+            self._regain_focus(now_ns)
         self.counts.sent += 1
         self.reason = ""
         self._last_intent_ns = now_ns
-        self._note(sequence, armed, releases, presses, done)
+        self._note(sequence, armed, releases, presses, done, now_ns)
         for name in releases:
             self._down.pop(name, None)
         for name in presses:
@@ -230,13 +232,16 @@ class Rules:
         elif state != "sent" and self.phase == "armed":
             self._lose_focus(state, now_ns)
         elif state == "sent" and self.phase == "paused":
-            self._moves.clear()
-            self._focused_since_ns = now_ns
-            self._set("armed", "")
+            self._regain_focus(now_ns)
+
+    def _regain_focus(self, now_ns: int) -> None:
+        self._moves.clear()
+        self._focused_since_ns = now_ns
+        self._set("armed", "")
 
     def _lose_focus(self, state: GateResult, now_ns: int) -> None:
         self.release_all(now_ns)
-        self.counts.focus_losses += 1
+        self.counts.focus_losses += self.phase == "armed"
         self._set("paused", _REASONS[state])
 
     def _on_move(self, event: RawInput, now_ns: int) -> None:
@@ -276,7 +281,7 @@ class Rules:
             if not dry:
                 self._own.keys.append(("release", name, now_ns))
 
-    def _note(self, sequence: int, armed: Armed, releases: Sequence[str], presses: Sequence[str], done: Injected) -> None:
+    def _note(self, sequence: int, armed: Armed, releases: Sequence[str], presses: Sequence[str], done: Injected, now_ns: int) -> None:
         times = (done.before_ns, done.after_ns, armed.dry_run)
         rows = [JournalEntry(sequence, "release", name, done.x, done.y, *times) for name in releases]
         if done.x is not None and done.y is not None:
@@ -284,11 +289,11 @@ class Rules:
             rows.append(JournalEntry(sequence, "move", "", done.x, done.y, *times))
             if not armed.dry_run:
                 self._pointer = self.place
-                self._own.places.append((*self.place, done.after_ns))
+                self._own.places.append((*self.place, now_ns))
         rows += [JournalEntry(sequence, "press", name, done.x, done.y, *times) for name in presses]
         self.journal += rows
         if not armed.dry_run:
-            self._own.keys.extend((row.kind, row.name, done.after_ns) for row in rows if row.kind != "move")
+            self._own.keys.extend((row.kind, row.name, now_ns) for row in rows if row.kind != "move")
 
     def _set(self, phase: Phase, reason: str) -> None:
         self.phase, self.reason = phase, reason

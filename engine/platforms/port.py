@@ -35,7 +35,7 @@ class RawInput:
 
     ``name`` is a key or button (unknown keys keep their code: ``key248``), empty for moves and scrolls. ``x``, ``y``
     are the pointer's position where it is known. ``dx``, ``dy`` are scroll steps. ``injected``: the event came from
-    a program, not from a device (which need not be Secondseat).
+    a program, not from a device, or the platform cannot tell (the program need not be Secondseat).
     """
 
     time_ns: int
@@ -123,6 +123,10 @@ class Port(Protocol):
 
     def window(self, window_id: int) -> WindowInfo | None:
         """The window as it is now; None when it is closed."""
+        ...
+
+    def client_rect(self, window_id: int) -> Rect | None:
+        """Only the client area, and quickly; None while the window is hidden, minimised or closed."""
         ...
 
     def focused_window(self) -> int | None:

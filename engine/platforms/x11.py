@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from data.geometry import Rect
 from engine.platforms.port import Injector, Listener, RawInput, WindowInfo
 from engine.platforms.x11_inject import X11Injector
 from engine.platforms.x11_keys import BUTTON_NUMBERS, read_key_table
@@ -29,6 +30,9 @@ class X11Port:
 
     def window(self, window_id: int) -> WindowInfo | None:
         return self._windows.info(window_id)
+
+    def client_rect(self, window_id: int) -> Rect | None:
+        return self._windows.visible_rect(window_id)
 
     def focused_window(self) -> int | None:
         return self._windows.focused()

@@ -48,6 +48,13 @@ class X11Windows:
         corner = self.root.translate_coords(window, 0, 0)
         return Rect(int(corner.x), int(corner.y), int(size.width), int(size.height))
 
+    def visible_rect(self, window_id: int) -> Rect | None:
+        window = self.resource(window_id)
+        try:
+            return self.rect(window) if window.get_attributes().map_state == X.IsViewable else None
+        except GONE:
+            return None
+
     def title(self, window: Any) -> str:
         try:
             name = window.get_full_property(self._atoms["_NET_WM_NAME"], self._atoms["UTF8_STRING"])
