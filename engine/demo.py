@@ -1,0 +1,134 @@
+"""The whole way once, on any machine: record a demonstrator in the embedded arena, learn from the pictures, fly, and
+say how well it flew. ``make demo`` runs this.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.runtime.progress import EtaReport, Progress, Report, part
+
+if TYPE_CHECKING:
+    from engine.evaluate import Evaluation
+
+PLAY_MINUTES: Final = 16.0
+SESSIONS: Final = 4
+EPISODES: Final = 20
+_SHARES: Final = {"compile": 0.04, "record": 0.31, "train": 0.35, "fly": 0.30}
+"""About how long each phase takes, for the progress bar; measured on two cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    """How much is played, learnt and flown. ``seed`` picks the worlds and the training's randomness."""
+
+    play_minutes: float = PLAY_MINUTES
+    sessions: int = SESSIONS
+    episodes: int = EPISODES
+    seed: int = 0
+    pilot: str = "expert"
+    epochs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """Where the time went and what came out."""
+
+    evaluation: Evaluation
+    phases_s: dict[str, float]
+    workspace: Path
+    policy: Path
+    sessions: tuple[str, ...]
+    file: Path
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "phases_s": {name: round(seconds, 1) for name, seconds in self.phases_s.items()},
+            "total_s": round(sum(self.phases_s.values()), 1),
+            "policy": self.policy.name,
+            "sessions": list(self.sessions),
+            "evaluation": self.evaluation.to_json(),
+        }
+
+    def line(self) -> str:
+        n = self.evaluation.normalised
+        return f"normalised score: {n.value:.2f} [{n.low:.2f}, {n.high:.2f}]"
+
+
+def run_demo(workspace: Path, report: Report, settings: DemoSettings | None = None) -> DemoResult:
+    """Record, train, fly and score in ``workspace``; the result is kept as ``<workspace>/demo.json``.
+
+    Raises whatever a phase raises; what was finished before stays in the workspace.
+    """
+    asked = settings or DemoSettings()
+    report = EtaReport(report)
+    clock = _Phases()
+    workers = max(1, min(os.cpu_count() or 1, asked.sessions))
+
+    report(Progress("preparing the arena", 0.0, message="its rules are compiled once"))
+    with clock.phase("prepare"):
+        from league.arena.world import warm
+
+        warm()
+    at = _SHARES["compile"]
+
+    with clock.phase("record"):
+        from engine.record_arena import record_demonstrations
+
+        recorded = record_demonstrations(
+            workspace, asked.pilot, asked.play_minutes, asked.seed, asked.sessions, workers, part(report, at, _SHARES["record"], "1 of 3 ")
+        )
+    at += _SHARES["record"]
+
+    with clock.phase("train"):
+        from engine.training import train_levels
+
+        trained = train_levels(
+            workspace, "all", part(report, at, _SHARES["train"], "2 of 3 training: "), quick=True, seed=asked.seed, epochs=asked.epochs
+        )
+    if trained.interrupted or trained.policy is None:
+        raise KeyboardInterrupt
+    at += _SHARES["train"]
+
+    with clock.phase("fly"):
+        from engine.evaluate import evaluate, keep
+
+        evaluation = evaluate(
+            trained.policy,
+            asked.episodes,
+            ("state", "pixels"),
+            demonstrator=asked.pilot,
+            workers=max(1, min(os.cpu_count() or 1, 8)),
+            report=part(report, at, _SHARES["fly"], "3 of 3 "),
+        )
+        keep(workspace, evaluation)
+    report(Progress("done", 1.0))
+
+    from data.files import write_json
+
+    result = DemoResult(evaluation, clock.seconds, workspace, trained.policy, tuple(r.session for r in recorded), workspace / "demo.json")
+    write_json(result.file, result.to_json())
+    return result
+
+
+class _Phases:
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def phase(self, name: str) -> _Phase:
+        return _Phase(self.seconds, name)
+
+
+class _Phase:
+    def __init__(self, seconds: dict[str, float], name: str) -> None:
+        self._seconds, self._name, self._start_s = seconds, name, 0.0
+
+    def __enter__(self) -> None:
+        self._start_s = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._seconds[self._name] = time.monotonic() - self._start_s

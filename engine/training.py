@@ -1,0 +1,266 @@
+"""From the sessions of a workspace to trained levels and a policy: finds what can be learnt from, trains, bundles."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from data.catalog import list_sessions
+from data.models import LEVELS, Level, list_runs, models_dir, new_run, promote, promoted_name, write_policy
+from data.profile import ARENA_PROFILE, GameProfile
+from data.settings import TrainingSettings
+from data.steps import Steps
+from engine.runtime.progress import Progress, Report, ignore
+
+if TYPE_CHECKING:
+    from trainers.loop import TrainProgress
+
+log = logging.getLogger(__name__)
+
+FINISHED: Final = ("saved", "recovered")
+
+
+class NothingToLearn(Exception):
+    """There are no sessions that can be learnt from; the text says why each was left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainOptions:
+    """What ``secondseat train`` can be told. None: as the settings say."""
+
+    quick: bool = False
+    epochs: int | None = None
+    batch_size: int | None = None
+    lr: float | None = None
+    device: str = "auto"
+    seed: int | None = None
+    resume: bool = False
+    data_dir: str = ""
+    output_dir: str = ""
+    game: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training gave: the runs by level, the policy they made (None: a level is missing), remarks."""
+
+    runs: dict[str, Path]
+    figures: dict[str, dict[str, float]]
+    policy: Path | None
+    promoted: bool
+    interrupted: bool
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def text(self) -> str:
+        if self.interrupted:
+            return "stopped; what was trained is kept, go on with --resume"
+        what = f"trained {', '.join(self.runs)} in {self.seconds:.0f} s"
+        if self.policy is None:
+            missing = [level for level in LEVELS if level not in self.runs]
+            return f"{what}; no policy yet: {', '.join(missing)} not trained"
+        return f"{what}; policy {self.policy.name}" + (
+            " is promoted: it flies" if self.promoted else f"; secondseat models promote {self.policy.name} lets it fly"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "runs": {level: str(path) for level, path in self.runs.items()},
+            "figures": self.figures,
+            "policy": str(self.policy) if self.policy is not None else None,
+            "promoted": self.promoted,
+            "interrupted": self.interrupted,
+            "notes": list(self.notes),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report = ignore) -> tuple[list[Steps], list[str]]:
+    """The steps of all finished sessions of a game, oldest first, and a line for each that was left out.
+
+    data_dir: a folder of sessions (or a workspace) to read instead. Raises NothingToLearn.
+    """
+    from data.session import open_session
+
+    root = _sessions_root(workspace, data_dir)
+    infos = sorted(list_sessions(root), key=lambda s: s.id)
+    found: list[Steps] = []
+    left_out: list[str] = []
+    for number, info in enumerate(infos):
+        report(Progress("reading sessions", number / max(1, len(infos)), message=info.id))
+        if info.game != game:
+            left_out.append(f"{info.id}: of {info.game}, not {game}")
+        elif info.state not in FINISHED:
+            left_out.append(f"{info.id}: {info.state}{f' ({info.reason})' if info.reason else ''}")
+        else:
+            with open_session(info.folder) as session:
+                steps = session.steps()
+            if len(steps):
+                found.append(steps)
+            else:
+                left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")
+    if not found:
+        why = f"; left out: {'; '.join(left_out[:5])}" if left_out else ""
+        raise NothingToLearn(f"no sessions of {game} to learn from in {root / 'sessions'}{why}; record some play first: secondseat record")
+    return found, left_out
+
+
+def _sessions_root(workspace: Path, data_dir: str) -> Path:
+    """The folder that holds ``sessions``: ``--data-dir`` may name it, or the sessions' folder itself."""
+    if not data_dir:
+        return workspace
+    given = Path(data_dir)
+    if not given.is_dir():
+        raise NothingToLearn(f"--data-dir {given}: there is no such folder")
+    return given.parent if given.name == "sessions" else given
+
+
+def train_levels(
+    workspace: Path, level: str = "all", report: Report = ignore, training: TrainingSettings | None = None, **options: Any
+) -> Trained:
+    """Train ``level`` (strategist, tactician, executor or all). ``options`` are those of TrainOptions.
+
+    Raises NothingToLearn, TrainingError, CheckpointError, ValueError; Ctrl-C saves and returns ``interrupted``.
+    """
+    if level not in (*LEVELS, "all"):
+        raise ValueError(f"train: there is no level {level!r}; use {', '.join(LEVELS)} or all")
+    asked, training = TrainOptions(**options), training or TrainingSettings()
+    began_s = time.monotonic()
+    sessions, left_out = load_sessions(workspace, asked.game or ARENA_PROFILE.name, asked.data_dir, report)
+    target = Path(asked.output_dir) if asked.output_dir else workspace
+    notes = [f"{len(sessions)} sessions, {sum(len(s) for s in sessions)} steps", *(f"left out: {line}" for line in left_out)]
+    forward = _Forward(report)
+    for note in notes:
+        report(Progress("reading sessions", 0.0, message=note))
+    wanted: Sequence[Level] = LEVELS if level == "all" else [one for one in LEVELS if one == level]
+    runs: dict[Level, Path] = {one: _run_dir(target, one, asked) for one in wanted}
+    results, policy = _train(sessions, wanted, runs, target, asked, training, forward)
+    interrupted = any(r.interrupted for r in results.values())
+    if policy is None and not interrupted and level != "all":
+        policy = _bundle_newest(target, sessions[0].profile, asked.name)
+    promoted = False
+    if policy is not None and not promoted_name(target):
+        promote(target, policy.name)
+        promoted = True
+    figures = {one: dict(r.figures) for one, r in results.items()}
+    return Trained(
+        {one: r.run_dir for one, r in results.items()},
+        figures,
+        policy,
+        promoted,
+        interrupted,
+        (*notes, *(n for r in results.values() for n in r.notes)),
+        time.monotonic() - began_s,
+    )
+
+
+def _train(
+    sessions: list[Steps],
+    wanted: Sequence[Level],
+    runs: dict[Level, Path],
+    target: Path,
+    asked: TrainOptions,
+    training: TrainingSettings,
+    report: _Forward,
+) -> tuple[dict[str, Any], Path | None]:
+    from trainers import executor, strategist, tactician
+    from trainers.all import AllSettings, train_all
+
+    _one_thread_per_core()
+    seed = training.seed if asked.seed is None else asked.seed
+    settings = AllSettings(
+        strategist=_with(strategist.StrategistSettings(), training, "strategist", asked, seed),
+        tactician=_with(tactician.TacticianSettings(), training, "tactician", asked, seed),
+        executor=_with(executor.ExecutorSettings(), training, "executor", asked, seed),
+        folds=2 if asked.quick else 3,
+        seed=seed,
+    )
+    if len(wanted) == len(LEVELS):
+        detector = _detector_files(sessions[0].profile, target)
+        folder = _policy_folder(target, asked.name)
+        result = train_all(sessions, settings, dict(runs.items()), folder, report, asked.resume, detector=detector)
+        return dict(result.levels), result.policy
+    if wanted[0] == "strategist":
+        done = strategist.train(sessions, settings.strategist, runs["strategist"], report, asked.resume)
+    elif wanted[0] == "tactician":
+        done = tactician.train(sessions, settings.tactician, runs["tactician"], report, asked.resume)
+    else:
+        done = executor.train(sessions, settings.executor, runs["executor"], report, asked.resume)
+    return {wanted[0]: done}, None
+
+
+def _with(level_settings: Any, training: TrainingSettings, level: Level, asked: TrainOptions, seed: int) -> Any:
+    epochs, batch_size, lr = training.level(level).schedule(asked.quick)
+    loop = replace(
+        level_settings.loop,
+        epochs=asked.epochs or epochs,
+        batch_size=asked.batch_size or batch_size,
+        learning_rate=asked.lr or lr,
+        device=asked.device,
+        seed=seed,
+    )
+    return replace(level_settings, loop=loop)
+
+
+def _run_dir(target: Path, level: Level, asked: TrainOptions) -> Path:
+    """A fresh run, or with ``resume`` the newest one of this level."""
+    if asked.resume:
+        base = models_dir(target) / level
+        known = sorted(p for p in base.iterdir() if p.is_dir()) if base.is_dir() else []
+        if known:
+            return known[-1]
+    return new_run(target, level, asked.name)
+
+
+def _policy_folder(target: Path, name: str) -> Path:
+    base = models_dir(target) / "policies"
+    base.mkdir(parents=True, exist_ok=True)
+    wanted = name or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return next(p for p in (base / wanted, *(base / f"{wanted}-{n}" for n in range(2, 1000))) if not p.exists())
+
+
+def _bundle_newest(target: Path, profile: GameProfile, name: str) -> Path | None:
+    """A policy of the newest good run of each level; None while one is missing."""
+    newest: dict[Level, Path] = {}
+    for level in LEVELS:
+        good = [run for run in list_runs(target, level) if not run.problem]
+        if not good:
+            return None
+        newest[level] = good[-1].path / "best_model"
+    return write_policy(_policy_folder(target, name), newest, profile, _detector_files(profile, target))
+
+
+def _detector_files(profile: GameProfile, workspace: Path) -> list[Path]:
+    """The detector that the policy will fly with travels with it."""
+    if not profile.detector:
+        return []
+    from engine.perception.card import weights_path
+
+    weights = weights_path(profile, workspace)
+    return [p for p in (weights, weights.with_suffix(".json")) if p.is_file()] if weights is not None else []
+
+
+class _Forward:
+    """The trainers' reports as the engine's."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def __call__(self, progress: TrainProgress) -> None:
+        if progress.stage == "note":
+            log.info("%s", progress.message)
+        self._report(Progress(progress.stage, progress.done, progress.eta_s, progress.message, progress.run_dir))
+
+
+def _one_thread_per_core() -> None:
+    """All cores but one for a job: the live path may run beside it."""
+    import os
+
+    import torch
+
+    torch.set_num_threads(max(1, (os.cpu_count() or 2) - 1))
