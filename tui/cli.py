@@ -23,13 +23,17 @@ class Entry(NamedTuple):
 
 
 COMMANDS: Final[dict[str, dict[str, Entry]]] = {
-    "Learn": {
-        "models": Entry("models", "list | show | promote | rollback: training runs and policies"),
-    },
-    "Record": {
+    "Play and record": {
+        "arena": Entry("arena", "the embedded game: play it, or let a scripted pilot play"),
+        "record": Entry("record", "record play in the arena or on the screen"),
         "sessions": Entry("sessions", "list | show | verify | recover | trash: what was recorded"),
     },
+    "Learn and fly": {
+        "fly": Entry("fly", "let a policy fly the arena or a window"),
+        "models": Entry("models", "list | show | promote | rollback: training runs and policies"),
+    },
     "The running engine": {
+        "headless": Entry("headless", "run the engine without the face"),
         "status": Entry("engine_calls", "what it does now", "status_app"),
         "stop": Entry("engine_calls", "disarm, save and end it", "stop_app"),
     },

@@ -1,0 +1,68 @@
+"""``secondseat fly``: hand the controls to a policy, from this terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.commands.invocation import invocation_of, new_app, say, say_json, settings_of, shown_duration
+from tui.commands.options import For, Fps, Headless, Json, Policy, Seed, Source, Window, seconds_of, source_of
+
+if TYPE_CHECKING:
+    from engine.state import EngineState
+
+app = new_app("Let a policy fly.")
+
+
+@app.command()
+def fly(
+    context: typer.Context,
+    policy: Policy = "",
+    source: Source = None,
+    window: Window = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="decide, but press nothing")] = False,
+    seed: Seed = None,
+    fps: Fps = None,
+    for_: For = None,
+    headless: Headless = False,
+    as_json: Json = False,
+) -> None:
+    """Arm a policy for one window (or the arena) and let it fly until the time is up, you touch the controls, or Ctrl-C.
+
+    It presses keys only while that window has the focus. F8 stops it at once from anywhere. Use it where the game's
+    terms allow it. Example: secondseat fly --source screen --window "My Game" --for 5m
+    """
+    from tui.commands.running import EngineRun
+
+    settings, for_s = settings_of(context), seconds_of(for_)
+    told = source_of(settings, source, window, None, None, "none", seed, fps)
+    with EngineRun(settings, debug=invocation_of(context).debug, plain=headless) as run:
+        run.do("source", **told)
+        run.line.show(run.do("arm", policy=policy, dry_run=dry_run), important=True)
+        run.line.show(run.do("fly", for_s=for_s), important=True)
+        reason = run.watch(_line, _over, None if for_s is None else for_s + 5.0)  # the bot ends it; this is a second belt
+        state = run.center.snapshot()
+    if as_json:
+        say_json({"ended": reason, "bot": dataclasses.asdict(state.bot), "arena": dataclasses.asdict(state.arena)})
+        return
+    bot = state.bot
+    say(f"ended: {reason}; {bot.actions} actions, {bot.refused} refused, {bot.expired} expired, focus lost {bot.focus_losses} times")
+    if state.arena.running:
+        say(f"arena: score {state.arena.score:.1f}, {state.arena.kills} kills, {state.arena.loot} loot, {state.arena.deaths} deaths")
+
+
+def _over(state: EngineState) -> str:
+    bot = state.bot
+    return "" if bot.phase in {"armed", "flying", "paused"} else (bot.reason or bot.phase)
+
+
+def _line(state: EngineState) -> str:
+    bot, tick, arena = state.bot, state.tick, state.arena
+    score = f"  score {arena.score:.1f}" if arena.running else ""
+    return (
+        f"▶ {bot.phase.upper()}{' (dry run)' if bot.dry_run else ''} {bot.policy} -> {bot.window}  {bot.mode} {bot.target}  "
+        f"{tick.hz:.1f}/s, seen {tick.age_p50_ms:.0f} ms ago  {bot.actions} actions{score}{f'  {bot.reason}' if bot.reason else ''}"
+        f"{f'  {shown_duration(state.recorder.duration_s)} recorded' if state.recorder.phase == 'recording' else ''}"
+    )

@@ -1,0 +1,65 @@
+"""Options that several commands take: what is watched, and for how long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from tui.commands.invocation import UsageError, duration_s
+
+if TYPE_CHECKING:
+    from data.settings import Settings
+
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+PilotName = Literal["expert", "novice", "random", "none"]
+Source = Annotated[
+    Literal["arena", "screen"] | None, typer.Option("--source", help="arena: the embedded game; screen: a window, region or monitor")
+]
+Window = Annotated[str | None, typer.Option("--window", metavar="TITLE", help="screen: part of the title of the window to follow")]
+Monitor = Annotated[int | None, typer.Option("--monitor", metavar="N", min=1, help="screen: a whole monitor, from 1")]
+Region = Annotated[str | None, typer.Option("--region", metavar="L,T,W,H", help="screen: a fixed region in px; L and T may be negative")]
+Pilot = Annotated[PilotName | None, typer.Option("--pilot", help="arena: who flies")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="arena: seed of the world")]
+Fps = Annotated[int | None, typer.Option("--fps", min=1, max=240, help="pictures per second")]
+For = Annotated[str | None, typer.Option("--for", metavar="TIME", help="end after 90s, 1.5m, 2h or 1:30; without: until Ctrl-C")]
+Policy = Annotated[str, typer.Option("--policy", metavar="POLICY", help="a policy's name or folder; without: the promoted or newest one")]
+Headless = Annotated[bool, typer.Option("--headless", help="plain lines only, no line that is rewritten")]
+
+
+def seconds_of(text: str | None) -> float | None:
+    return None if text is None else duration_s(text)
+
+
+def source_of(
+    settings: Settings,
+    source: str | None,
+    window: str | None,
+    monitor: int | None,
+    region: str | None,
+    pilot: str | None,
+    seed: int | None,
+    fps: int | None,
+) -> dict[str, Any]:
+    """What the engine's ``source`` command is told. Raises UsageError when options contradict each other."""
+    screen = {"--window": window, "--monitor": monitor, "--region": region}
+    given = [name for name, value in screen.items() if value is not None]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)}: choose one of them")
+    kind = source or ("screen" if given else settings.capture.source)
+    if kind == "arena" and given:
+        raise UsageError(f"{given[0]} needs --source screen")
+    if kind == "screen" and pilot not in (None, "none"):
+        raise UsageError("--pilot needs --source arena; on the screen a person or the bot plays")
+    parameters: dict[str, Any] = {"kind": kind, "pilot": pilot, "seed": seed, "fps": fps}
+    if kind == "screen":
+        parameters["pilot"] = "none"
+    if window is not None:
+        parameters.update(window=window, monitor=0)
+    elif monitor is not None:
+        parameters.update(window="", monitor=monitor)
+    elif region is not None:
+        parameters.update(window="", monitor=0, region=region)
+    elif kind == "screen" and settings.capture.source != "screen":
+        parameters["window"] = settings.capture.window or settings.profile().window_title
+    return {name: value for name, value in parameters.items() if value is not None}

@@ -1,0 +1,72 @@
+"""``secondseat record``: one recording, from this terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from tui.commands.invocation import invocation_of, new_app, say, say_json, settings_of, shown_bytes, shown_duration
+from tui.commands.options import For, Fps, Headless, Json, Monitor, Pilot, Region, Seed, Source, Window, seconds_of, source_of
+
+if TYPE_CHECKING:
+    from engine.state import EngineState
+
+app = new_app("Record play.")
+
+
+@app.command()
+def record(
+    context: typer.Context,
+    source: Source = None,
+    window: Window = None,
+    monitor: Monitor = None,
+    region: Region = None,
+    pilot: Pilot = None,
+    seed: Seed = None,
+    fps: Fps = None,
+    for_: For = None,
+    headless: Headless = False,
+    as_json: Json = False,
+) -> None:
+    """Record until the time is up, F6 or Ctrl-C; then save. F5 pauses and goes on, F7 discards.
+
+    Only the keys of the game's profile are kept, and only while its window has the focus; while it has not, nothing is
+    written. Example: secondseat record --source screen --window "My Game" --for 10m
+    """
+    from data.catalog import describe, find
+    from tui.commands.running import CommandError, EngineRun
+
+    settings, for_s = settings_of(context), seconds_of(for_)
+    told = source_of(settings, source, window, monitor, region, pilot, seed, fps)
+    with EngineRun(settings, debug=invocation_of(context).debug, plain=headless) as run:
+        watching = run.do("source", **told)
+        run.line.show(f"{watching}; recording{f' for {shown_duration(for_s)}' if for_s else ', Ctrl-C saves and ends'}", important=True)
+        run.do("record_toggle")
+        reason = run.watch(_line, _over, for_s)
+        if run.center.snapshot().recorder.phase in {"recording", "paused", "unsaved"}:
+            run.do("record_save")
+        run.watch(lambda _: "saving", lambda state: "saved" if state.recorder.phase == "idle" else "", 30.0)
+        workspace, last, note = run.center.workspace, run.center.snapshot().recorder.last_session, run.center.snapshot().recorder.note
+    if not last:
+        raise CommandError(note or f"nothing was recorded: {reason}")
+    info = describe(find(workspace.root, last))
+    if as_json:
+        say_json({**info.to_json(), "ended": reason})
+    else:
+        facts = f"{shown_duration(info.duration_s)}, {info.frames} frames, {info.events} events, {shown_bytes(info.size_bytes)}"
+        say(f"{info.id}: {info.state}, {facts}")
+
+
+def _over(state: EngineState) -> str:
+    recorder = state.recorder
+    return "" if recorder.phase in {"recording", "paused"} else (recorder.note or "ended by a key")
+
+
+def _line(state: EngineState) -> str:
+    recorder, capture = state.recorder, state.capture
+    return (
+        f"● {recorder.phase.upper()} {shown_duration(recorder.duration_s)}  {recorder.frames} frames ({capture.fps:.1f}/s)  "
+        f"{recorder.events} events  {recorder.steps} steps  {shown_bytes(recorder.size_bytes)}"
+        f"{f'  dropped {recorder.dropped_frames}' if recorder.dropped_frames else ''}{f'  {recorder.note}' if recorder.note else ''}"
+    )
