@@ -1,0 +1,103 @@
+"""Jobs: real child processes, their progress, their end, and that they outlive who started them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from engine.runtime.jobs import JobRunner, child_environment
+from engine.runtime.progress import EtaReport, Progress, ProgressFile, last_line, part
+from engine.state import JobState
+
+
+def ended(jobs: JobRunner, timeout_s: float = 40.0) -> JobState:
+    until = time.monotonic() + timeout_s
+    while time.monotonic() < until:
+        if done := jobs.poll():
+            return done[0]
+        time.sleep(0.05)
+    raise AssertionError(f"no job ended: {jobs.states()}")
+
+
+def test_a_job_that_cannot_be_done_fails_with_its_reason(tmp_path: Path) -> None:
+    jobs = JobRunner(tmp_path / "jobs")
+    job_id = jobs.start("train", "train all", {"workspace": str(tmp_path)})
+    assert jobs.running() == [job_id]
+    state = ended(jobs)
+    assert (state.phase, state.id) == ("failed", job_id)
+    assert "no sessions of arena to learn from" in state.message
+    assert "secondseat record" in state.message
+    assert jobs.running() == []
+    with pytest.raises(ValueError, match="no running job"):
+        jobs.stop(job_id)
+
+
+def sleeper(tmp_path: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env=child_environment(), cwd=tmp_path)
+
+
+def adopted(folder: Path, process: subprocess.Popen[bytes], created_s: float | None = None) -> JobRunner:
+    """A runner that finds the job of an earlier one."""
+    folder.mkdir(parents=True)
+    made_s = psutil.Process(process.pid).create_time() if created_s is None else created_s
+    described = {"id": "j1", "kind": "train", "title": "train all", "pid": process.pid, "created_s": made_s}
+    (folder / "job.json").write_text(json.dumps(described))
+    return JobRunner(folder.parent)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_job_of_an_earlier_engine_is_taken_up_and_can_be_stopped(tmp_path: Path) -> None:
+    process = sleeper(tmp_path)
+    try:
+        jobs = adopted(tmp_path / "jobs" / "j1", process)
+        assert jobs.running() == ["j1"]
+        ProgressFile(tmp_path / "jobs" / "j1" / "progress.jsonl")(Progress("epoch 3/80", 0.25, 12.0))
+        jobs.poll()
+        assert (jobs.states()[0].stage, jobs.states()[0].done, jobs.states()[0].eta_s) == ("epoch 3/80", 0.25, 12.0)
+        jobs.stop("j1")
+        process.wait(10)
+        assert ended(jobs).phase == "cancelled"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_pid_that_was_used_again_is_not_taken_for_the_job(tmp_path: Path) -> None:
+    process = sleeper(tmp_path)
+    try:
+        assert adopted(tmp_path / "jobs" / "j1", process, created_s=1.0).running() == []
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_damaged_job_file_is_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "jobs" / "j1"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text("{")
+    assert JobRunner(tmp_path / "jobs").running() == []
+    assert (folder / "job.json").read_text() == "{"
+
+
+def test_half_a_last_line_is_still_being_written(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"done": 0.5}\n{"done": 0.')
+    assert last_line(path) == {"done": 0.5}
+    assert last_line(tmp_path / "none.jsonl") == {}
+
+
+def test_parts_of_a_job_add_up_and_get_a_time_left() -> None:
+    told: list[Progress] = []
+    clock = iter([0.0, 30.0]).__next__
+    report = part(EtaReport(told.append, clock), 0.5, 0.5, "training: ")
+    report(Progress("epoch 1", 0.5))
+    assert told[0].done == pytest.approx(0.75)
+    assert told[0].stage == "training: epoch 1"
+    assert told[0].eta_s == pytest.approx(10.0)
