@@ -102,16 +102,23 @@ class TruthServer:
         before = os.umask(0o077)
         try:
             listener.bind(str(self.path))
+        except OSError:
+            listener.close()
+            raise
         finally:
             os.umask(before)
         return listener
 
     def _listen_tcp(self) -> socket.socket:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.bind(("127.0.0.1", 0))
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"port": listener.getsockname()[1], "token": self._token}, file)
+        try:
+            listener.bind(("127.0.0.1", 0))
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump({"port": listener.getsockname()[1], "token": self._token}, file)
+        except OSError:
+            listener.close()
+            raise
         return listener
 
     def poll(self) -> list[tuple[Client, Message]]:
@@ -208,8 +215,13 @@ def _connect(path: Path, timeout_s: float) -> socket.socket:
             raise
         return connection
     address = json.loads(path.read_text(encoding="utf-8"))
+    greeting = json.dumps({"token": address["token"]}).encode() + b"\n"
     connection = socket.create_connection(("127.0.0.1", int(address["port"])), timeout_s)
-    connection.sendall(json.dumps({"token": address["token"]}).encode() + b"\n")
+    try:
+        connection.sendall(greeting)
+    except OSError:
+        connection.close()
+        raise
     return connection
 
 
@@ -244,7 +256,11 @@ class TruthClient:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise TruthSocketError(f"arena socket {path}: no window answers ({error}); start one with: secondseat arena") from error
         self._connection.setblocking(False)
-        self.wait(lambda: bool(self.hello), timeout_s, "its greeting")
+        try:
+            self.wait(lambda: bool(self.hello), timeout_s, "its greeting")
+        except TruthSocketError:
+            self.close()
+            raise
 
     def poll(self) -> None:
         """Take in all messages that have come. Raises TruthSocketError when the window has gone."""
