@@ -1,0 +1,250 @@
+"""Labelled pictures of the arena, for training its detector and for judging it.
+
+Worlds fly under a rough pilot that sees the truth (it only has to make varied pictures): it locks, fires, loots,
+wanders, uses every ability. Half of the pictures are then shuffled further: ships and shots in places, states and
+numbers that play would show rarely, so that rare classes and every state of the display are learnt. A share goes
+through the recorder's own video coding, since the detector also reads recordings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.files import write_whole
+from data.schema import Image
+from league.arena import sizes, skirmish
+from league.arena.world import STEPS_PER_TICK, WorldState
+
+F32 = NDArray[np.float32]
+I32 = NDArray[np.int32]
+
+WORLDS: Final = 32
+TRAIN_SEED: Final = 1_000_000
+"""World seeds of training pictures start here, those of held-out pictures at ``HELD_OUT_SEED``."""
+HELD_OUT_SEED: Final = 7_000_000
+_FRAMES_CODED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPicture:
+    """image: RGB uint8 [360, 640, 3]. classes: int32 [M], index into ``sizes.CLASSES``. boxes: float32 [M, 4] centre
+    x, centre y, width, height in 0..1. ``coded``: it went through video coding. ``state``, ``world``: what it shows."""
+
+    image: Image
+    classes: I32
+    boxes: F32
+    coded: bool
+    state: WorldState
+
+
+def picture_version() -> str:
+    """A short hash over the sources that decide how the arena looks: a detector is made for one of these."""
+    folder = Path(sizes.__file__).parent
+    digest = hashlib.sha256()
+    for name in ("hud.py", "render.py", "sizes.py", "sprites.py"):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def pictures(n: int, seed: int, coded_share: float = 0.4, shuffled_share: float = 0.5) -> Iterator[LabelledPicture]:
+    """``n`` labelled pictures. The same ``seed`` gives the same pictures; seeds a hundred thousand apart share none."""
+    from league.arena.render import Renderer, boxes
+
+    dice = np.random.default_rng(seed)
+    renderer = Renderer()
+    made, block = 0, 0
+    while made < n:
+        state = skirmish.new_worlds(WORLDS, np.arange(WORLDS, dtype=np.int64) + seed + block * WORLDS)
+        block += 1
+        _fly(state, dice, int(dice.integers(1, 40)))
+        for _ in range(6):
+            _fly(state, dice, int(dice.integers(8, 60)))
+            for i in range(WORLDS):
+                if made == n:
+                    return
+                world = state.world(i)
+                if dice.random() < shuffled_share:
+                    _shuffle(world, dice)
+                cursor = _cursor(world, dice)
+                coded = dice.random() < coded_share
+                image = _coded_picture(world, renderer, cursor) if coded else renderer.picture(world, 0, cursor)
+                classes, truth = boxes(world, 0)
+                yield LabelledPicture(image, classes, truth, coded, world)
+                made += 1
+
+
+def write_yolo_folder(
+    folder: Path,
+    n_train: int,
+    n_val: int,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> None:
+    """Write ``images``, ``labels`` and ``data.yaml`` in YOLO's layout, with the classes of the arena.
+
+    Raises OSError when the folder cannot be written.
+    """
+    import cv2
+
+    done = 0
+    for part, count, first in (("train", n_train, TRAIN_SEED), ("val", n_val, HELD_OUT_SEED)):
+        images, labels = folder / "images" / part, folder / "labels" / part
+        images.mkdir(parents=True, exist_ok=True)
+        labels.mkdir(parents=True, exist_ok=True)
+        for k, picture in enumerate(pictures(count, first + seed * 100_000)):
+            encoded, buffer = cv2.imencode(".png", cv2.cvtColor(picture.image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])
+            if not encoded:
+                raise OSError(f"{images}: a picture could not be encoded")
+            (images / f"{k:05d}.png").write_bytes(cast(Any, buffer).tobytes())
+            (labels / f"{k:05d}.txt").write_text(_yolo_lines(picture.classes, picture.boxes), encoding="utf-8")
+            done += 1
+            if progress is not None and done % 20 == 0:
+                progress(done / (n_train + n_val))
+            if should_stop is not None and should_stop():
+                raise KeyboardInterrupt
+    names = "".join(f"  {k}: {name}\n" for k, name in enumerate(sizes.CLASSES))
+    write_whole(folder / "data.yaml", f"train: images/train\nval: images/val\nnames:\n{names}".encode())
+
+
+def _yolo_lines(classes: I32, boxes: F32) -> str:
+    return "".join(f"{c} {x:.6f} {y:.6f} {w:.6f} {h:.6f}\n" for c, (x, y, w, h) in zip(classes.tolist(), boxes.tolist(), strict=True))
+
+
+def _fly(state: WorldState, dice: np.random.Generator, ticks: int) -> None:
+    """Advance all worlds, each under random but purposeful commands."""
+    n = len(state)
+    for _ in range(ticks):
+        clicks = np.zeros(n, np.int8)
+        keys = np.full(n, -1, np.int8)
+        xy = np.zeros((n, 2), np.float32)
+        for i in np.flatnonzero(dice.random(n) < 0.12).tolist():
+            what = dice.random()
+            npcs = np.flatnonzero(state.ship_alive[i, 1:]) + 1
+            loot = np.flatnonzero(state.loot_alive[i])
+            clicks[i] = 1
+            if what < 0.35 and len(npcs):
+                xy[i] = state.ship_pos[i, dice.choice(npcs)]
+            elif what < 0.5 and len(loot):
+                xy[i] = state.loot_pos[i, dice.choice(loot)]
+            else:
+                xy[i] = dice.uniform((20, 50), (620, 330))
+                clicks[i] = 2 if what > 0.97 else 1
+        xy /= np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
+        pressing = np.flatnonzero(dice.random(n) < 0.15)
+        keys[pressing] = dice.choice(len(skirmish.KEYS), len(pressing), p=[0.35, 0.1, 0.1, 0.15, 0.1, 0.07, 0.07, 0.06]).astype(np.int8)
+        skirmish.step(state, clicks, xy, keys)
+
+
+def _shuffle(state: WorldState, dice: np.random.Generator) -> None:
+    """Bring one world into a state that play would show rarely, in place."""
+    left, top, right, bottom = sizes.PLAY_AREA_PX
+    ships, shots = int(state.ship_alive.shape[1]), int(state.shot_alive.shape[1])
+
+    def shares(n: int) -> F32:
+        return np.asarray(dice.random(n, np.float32))
+
+    def somewhere(*shape: int) -> F32:
+        return dice.uniform((left + 12, top + 12), (right - 12, bottom - 12), (*shape, 2)).astype(np.float32)
+
+    def around(centre: F32, n: int, spread_px: float) -> F32:
+        spots = centre + dice.normal(0, spread_px, (n, 2))
+        return np.clip(spots, (left + 4, top + 4), (right - 4, bottom - 4)).astype(np.float32)
+
+    state.tick[0] = dice.integers(0, skirmish.EPISODE_TICKS * STEPS_PER_TICK)
+    state.ship_alive[0] = shares(ships) < 0.8
+    state.ship_kind[0, 1:] = dice.integers(1, 3, ships - 1)
+    if dice.random() < 0.6:
+        state.ship_pos[0] = somewhere(ships)
+    if dice.random() < 0.25:  # a melee: things over one another
+        state.ship_pos[0, 1:] = around(state.ship_pos[0, 0], ships - 1, 50.0)
+    state.ship_vel[0] = dice.normal(0, 70, (ships, 2)).astype(np.float32) * (shares(ships)[:, None] < 0.8)
+    state.ship_heading[0] = dice.uniform(-np.pi, np.pi, ships).astype(np.float32)
+    state.ship_hp[0] = np.where(shares(ships) < 0.15, 0.02, shares(ships))
+    state.ship_shield[0] = np.where(shares(ships) < 0.35, 0.0, shares(ships)).astype(np.float32)
+    state.ship_jammed_s[0] = np.where(shares(ships) < 0.2, 1.0, 0.0)
+    state.ship_boost_s[0] = np.where(shares(ships) < 0.2, 1.0, 0.0)
+    state.ship_ammo[0, 0] = dice.integers(1, 4)
+    state.ship_heavy[0, 0] = dice.random()
+    state.ship_cooldowns[0, 0] = np.where(shares(3) < 0.4, 0.0, shares(3)).astype(np.float32)
+    state.ship_has_dest[0, 0] = dice.random() < 0.7
+    state.ship_dest[0, 0] = somewhere()
+    if dice.random() < 0.4:
+        state.loot_alive[0] = shares(state.loot_alive.shape[1]) < 0.8
+        state.loot_pos[0] = somewhere(state.loot_alive.shape[1])
+    living = np.flatnonzero(state.ship_alive[0, 1:]) + 1
+    state.ship_lock[0, 0] = dice.choice(living) if len(living) and state.ship_alive[0, 0] and dice.random() < 0.6 else -1
+    state.ship_firing[0, 0] = state.ship_lock[0, 0] >= 0 and dice.random() < 0.6
+    if dice.random() < 0.7:
+        state.shot_alive[0] = np.arange(shots) < dice.integers(0, 14)
+        state.shot_owner[0] = np.where(shares(shots) < 0.45, 0, dice.integers(1, ships, shots))
+        state.shot_kind[0] = np.where(
+            state.shot_owner[0] == 0, dice.integers(1, 4, shots), state.ship_kind[0][state.shot_owner[0]].astype(np.int64) + 3
+        )
+        angle, speed = shares(shots) * np.float32(2 * np.pi), 220 + shares(shots) * np.float32(210)
+        state.shot_vel[0] = np.stack([np.cos(angle) * speed, np.sin(angle) * speed], axis=1)
+        near = somewhere(shots)
+        crowd = shares(shots) < 0.3  # shots come in rows and just before they hit
+        if len(living) and crowd.any():
+            near[crowd] = around(state.ship_pos[0, dice.choice(living)], int(crowd.sum()), 30.0)
+        state.shot_pos[0] = near
+        state.shot_life_s[0] = 1.0
+
+
+def _cursor(state: WorldState, dice: np.random.Generator) -> tuple[float, float] | None:
+    """Where the pointer is drawn: nowhere, anywhere, or on an object, as when it is about to be clicked."""
+    chance = dice.random()
+    if chance < 0.3:
+        return None
+    x, y = dice.uniform(0, sizes.MAP_WIDTH_PX), dice.uniform(0, sizes.MAP_HEIGHT_PX)
+    npcs = np.flatnonzero(state.ship_alive[0, 1:]) + 1
+    if chance > 0.6 and len(npcs):
+        x, y = (state.ship_pos[0, dice.choice(npcs)] + dice.normal(0, 6, 2)).tolist()
+    return min(max(x / sizes.MAP_WIDTH_PX, 0.0), 1.0), min(max(y / sizes.MAP_HEIGHT_PX, 0.0), 1.0)
+
+
+def _coded_picture(state: WorldState, renderer: Any, cursor: tuple[float, float] | None) -> Image:
+    """The picture as a recording shows it: the last of a few frames of video that lead up to it.
+
+    The earlier frames are made by moving shots and ships back along their velocities, so that the last one is coded
+    from differences, as most frames of a recording are.
+    """
+    now_ship, now_shot = state.ship_pos.copy(), state.shot_pos.copy()
+    frames: list[Image] = []
+    for back in range(_FRAMES_CODED - 1, -1, -1):
+        state.ship_pos[:] = now_ship - state.ship_vel * (back / 30.0)
+        state.shot_pos[:] = now_shot - state.shot_vel * (back / 30.0)
+        frames.append(renderer.picture(state, 0, cursor))
+    return code_and_decode(frames)
+
+
+def code_and_decode(frames: list[Image]) -> Image:
+    """The last of ``frames`` (RGB, equal sizes) after the recorder's video coding."""
+    import av
+
+    height, width = frames[0].shape[:2]
+    coder = cast(Any, av.CodecContext.create("libx264", "w"))
+    coder.width, coder.height, coder.pix_fmt = width, height, "yuv444p"
+    coder.time_base, coder.framerate = Fraction(1, 30), Fraction(30)
+    coder.thread_count = 1
+    coder.options = {"preset": "ultrafast", "crf": "23", "tune": "zerolatency"}
+    decoder = cast(Any, av.CodecContext.create("h264", "r"))
+    decoder.thread_count = 1
+    decoded: list[Any] = []
+    for k, image in enumerate(frames):
+        picture = cast(Any, av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24"))
+        picture.pts = k
+        for packet in coder.encode(picture):
+            decoded.extend(decoder.decode(packet))
+    for packet in coder.encode(None):
+        decoded.extend(decoder.decode(packet))
+    decoded.extend(decoder.decode(None))
+    return cast(Image, decoded[-1].to_ndarray(format="rgb24"))
