@@ -183,18 +183,16 @@ def _x_or_none(extension: str) -> Any:
 def _detector(settings: Settings) -> Check:
     profile = settings.profile()
     runtimes = [name for name in ("openvino", "onnxruntime", "torch") if importlib.util.find_spec(name)]
-    if not profile.detector:
+    from engine.perception.card import DetectorError, weights_path
+
+    try:
+        weights = weights_path(profile, settings.workspace().root)
+    except DetectorError as error:
+        return Check("detector", "missing", *_split(str(error)))
+    if weights is None:
         return Check(
             "detector", "warn", f"{profile.name}: none; sessions hold pictures and events only", f"[games.{profile.name}] detector"
         )
-    if profile.detector.startswith("builtin:"):
-        weights = Path(__file__).parent / "assets" / f"{profile.detector.removeprefix('builtin:')}.onnx"
-        remedy = "reinstall secondseat, or: secondseat train detector --source arena"
-    else:
-        weights = settings.resolve_path(profile.detector)
-        remedy = f"put it there, or change [games.{profile.name}] detector"
-    if not weights.is_file():
-        return Check("detector", "missing", f"{profile.name}: no weights at {weights}", remedy)
     if not runtimes:
         return Check(
             "detector", "missing", "nothing to run it: neither openvino, onnxruntime nor torch is installed", "reinstall secondseat"

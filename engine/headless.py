@@ -109,8 +109,12 @@ def _carry_out(center: ControlCenter, plan: Plan, say: Callable[[str], None], to
         if plan.for_s is not None and time.monotonic() - began_s >= plan.for_s:
             return "the time asked for is over"
         state = center.snapshot()
-        if plan.policy is not None and state.bot.phase in ("stopped", "disarmed") and time.monotonic() - began_s > 1.0:
+        settled = time.monotonic() - began_s > 1.0  # the snapshot is a little older than what was just asked for
+        ends = ("stopped", "disarmed") if plan.serve else ("stopped", "disarmed", "yielded")  # nobody could resume it here
+        if plan.policy is not None and state.bot.phase in ends and settled:
             return f"the bot {state.bot.phase}{f': {state.bot.reason}' if state.bot.reason else ''}"
+        if plan.record and plan.policy is None and not plan.serve and state.recorder.phase == "idle" and settled:
+            return state.recorder.note or "the recording was ended by a key"
         if failed := [s for s in state.services if s.health == "failed" and s.name in ("capture", "tick", "remote")]:
             raise EngineError(f"{failed[0].name}: {failed[0].reason}")
     return ""

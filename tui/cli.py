@@ -29,8 +29,12 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "sessions": Entry("sessions", "list | show | verify | recover | trash: what was recorded"),
     },
     "Learn and fly": {
+        "train": Entry("train", "strategist | tactician | executor | all: learn from recordings"),
         "fly": Entry("fly", "let a policy fly the arena or a window"),
+        "evaluate": Entry("evaluate", "score a policy between random and the demonstrator"),
         "models": Entry("models", "list | show | promote | rollback: training runs and policies"),
+        "tensorboard": Entry("tensorboard", "training curves in a browser"),
+        "demo": Entry("demo", "record, learn and fly once in the arena, and say how well (about ten minutes)"),
     },
     "The running engine": {
         "headless": Entry("headless", "run the engine without the face"),

@@ -34,28 +34,31 @@ def fly(
     It presses keys only while that window has the focus. F8 stops it at once from anywhere. Use it where the game's
     terms allow it. Example: secondseat fly --source screen --window "My Game" --for 5m
     """
-    from tui.commands.running import EngineRun
+    from engine.headless import Plan, run_headless
+    from tui.commands.running import StatusLine
 
     settings, for_s = settings_of(context), seconds_of(for_)
-    told = source_of(settings, source, window, None, None, "none", seed, fps)
-    with EngineRun(settings, debug=invocation_of(context).debug, plain=headless) as run:
-        run.do("source", **told)
-        run.line.show(run.do("arm", policy=policy, dry_run=dry_run), important=True)
-        run.line.show(run.do("fly", for_s=for_s), important=True)
-        reason = run.watch(_line, _over, None if for_s is None else for_s + 5.0)  # the bot ends it; this is a second belt
-        state = run.center.snapshot()
+    spec = source_of(settings, source, window, None, None, "none", seed, fps)
+    line = StatusLine(headless)
+    outcome = run_headless(
+        settings,
+        Plan(spec, policy=policy, dry_run=dry_run, for_s=for_s),
+        line.say,
+        debug=invocation_of(context).debug,
+        every_s=3600.0 if line.rewrites else 10.0,
+        on_state=(lambda state: line.show(_line(state))) if line.rewrites else None,
+    )
+    line.end()
+    state = outcome.state
     if as_json:
-        say_json({"ended": reason, "bot": dataclasses.asdict(state.bot), "arena": dataclasses.asdict(state.arena)})
+        say_json({"ended": outcome.reason, "bot": dataclasses.asdict(state.bot), "arena": dataclasses.asdict(state.arena)})
         return
     bot = state.bot
-    say(f"ended: {reason}; {bot.actions} actions, {bot.refused} refused, {bot.expired} expired, focus lost {bot.focus_losses} times")
+    say(
+        f"ended: {outcome.reason}; {bot.actions} actions, {bot.refused} refused, {bot.expired} expired, focus lost {bot.focus_losses} times"
+    )
     if state.arena.running:
         say(f"arena: score {state.arena.score:.1f}, {state.arena.kills} kills, {state.arena.loot} loot, {state.arena.deaths} deaths")
-
-
-def _over(state: EngineState) -> str:
-    bot = state.bot
-    return "" if bot.phase in {"armed", "flying", "paused"} else (bot.reason or bot.phase)
 
 
 def _line(state: EngineState) -> str:

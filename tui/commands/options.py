@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,6 +11,7 @@ from tui.commands.invocation import UsageError, duration_s
 
 if TYPE_CHECKING:
     from data.settings import Settings
+    from engine.source_spec import SourceSpec
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 PilotName = Literal["expert", "novice", "random", "none"]
@@ -40,8 +42,10 @@ def source_of(
     pilot: str | None,
     seed: int | None,
     fps: int | None,
-) -> dict[str, Any]:
-    """What the engine's ``source`` command is told. Raises UsageError when options contradict each other."""
+) -> SourceSpec:
+    """What is to be watched: the settings, changed by the options. Raises UsageError when options contradict each other."""
+    from engine.source_spec import SourceSpec
+
     screen = {"--window": window, "--monitor": monitor, "--region": region}
     given = [name for name, value in screen.items() if value is not None]
     if len(given) > 1:
@@ -51,15 +55,17 @@ def source_of(
         raise UsageError(f"{given[0]} needs --source screen")
     if kind == "screen" and pilot not in (None, "none"):
         raise UsageError("--pilot needs --source arena; on the screen a person or the bot plays")
-    parameters: dict[str, Any] = {"kind": kind, "pilot": pilot, "seed": seed, "fps": fps}
-    if kind == "screen":
-        parameters["pilot"] = "none"
-    if window is not None:
-        parameters.update(window=window, monitor=0)
-    elif monitor is not None:
-        parameters.update(window="", monitor=monitor)
-    elif region is not None:
-        parameters.update(window="", monitor=0, region=region)
-    elif kind == "screen" and settings.capture.source != "screen":
-        parameters["window"] = settings.capture.window or settings.profile().window_title
-    return {name: value for name, value in parameters.items() if value is not None}
+    if kind != settings.capture.source:  # what the settings say of the screen holds for the screen
+        capture = settings.capture.model_copy(update={"source": kind})
+        settings = settings.model_copy(update={"capture": capture})
+    spec = SourceSpec.from_settings(settings).changed(pilot="none" if kind == "screen" else pilot, seed=seed, fps=fps)
+    try:
+        if window is not None:
+            return replace(spec, window=window, monitor=0, region=None)
+        if monitor is not None:
+            return replace(spec, window="", monitor=monitor, region=None)
+        if region is not None:
+            return replace(spec.changed(region=region), window="", monitor=0)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return spec

@@ -35,32 +35,30 @@ def record(
     written. Example: secondseat record --source screen --window "My Game" --for 10m
     """
     from data.catalog import describe, find
-    from tui.commands.running import CommandError, EngineRun
+    from engine.headless import Plan, run_headless
+    from tui.commands.running import CommandError, StatusLine
 
     settings, for_s = settings_of(context), seconds_of(for_)
-    told = source_of(settings, source, window, monitor, region, pilot, seed, fps)
-    with EngineRun(settings, debug=invocation_of(context).debug, plain=headless) as run:
-        watching = run.do("source", **told)
-        run.line.show(f"{watching}; recording{f' for {shown_duration(for_s)}' if for_s else ', Ctrl-C saves and ends'}", important=True)
-        run.do("record_toggle")
-        reason = run.watch(_line, _over, for_s)
-        if run.center.snapshot().recorder.phase in {"recording", "paused", "unsaved"}:
-            run.do("record_save")
-        run.watch(lambda _: "saving", lambda state: "saved" if state.recorder.phase == "idle" else "", 30.0)
-        workspace, last, note = run.center.workspace, run.center.snapshot().recorder.last_session, run.center.snapshot().recorder.note
-    if not last:
-        raise CommandError(note or f"nothing was recorded: {reason}")
-    info = describe(find(workspace.root, last))
+    plan = Plan(source_of(settings, source, window, monitor, region, pilot, seed, fps), record=True, for_s=for_s)
+    line = StatusLine(headless)
+    line.say(f"recording{f' for {shown_duration(for_s)}' if for_s else ', Ctrl-C saves and ends'}")
+    outcome = run_headless(
+        settings,
+        plan,
+        line.say,
+        debug=invocation_of(context).debug,
+        every_s=3600.0 if line.rewrites else 10.0,
+        on_state=(lambda state: line.show(_line(state))) if line.rewrites else None,
+    )
+    line.end()
+    if not outcome.session:
+        raise CommandError(outcome.state.recorder.note or f"nothing was recorded: {outcome.reason}")
+    info = describe(find(settings.workspace().root, outcome.session))
     if as_json:
-        say_json({**info.to_json(), "ended": reason})
+        say_json({**info.to_json(), "ended": outcome.reason})
     else:
         facts = f"{shown_duration(info.duration_s)}, {info.frames} frames, {info.events} events, {shown_bytes(info.size_bytes)}"
         say(f"{info.id}: {info.state}, {facts}")
-
-
-def _over(state: EngineState) -> str:
-    recorder = state.recorder
-    return "" if recorder.phase in {"recording", "paused"} else (recorder.note or "ended by a key")
 
 
 def _line(state: EngineState) -> str:

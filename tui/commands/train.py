@@ -1,0 +1,105 @@
+"""``secondseat train``: learn from recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tui.commands.invocation import new_app, say, say_json, settings_of
+from tui.commands.options import Json
+
+app = new_app("Learn from recordings: one level, all three, or the detector.")
+
+DataDir = Annotated[str, typer.Option("--data-dir", metavar="FOLDER", help="sessions to learn from; without: the workspace's")]
+OutputDir = Annotated[str, typer.Option("--output-dir", metavar="FOLDER", help="where models go; without: the workspace")]
+Device = Annotated[Literal["auto", "cpu", "cuda"] | None, typer.Option("--device", help="where to train; without: [live] device")]
+Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="without: as [training] says")]
+BatchSize = Annotated[int | None, typer.Option("--batch-size", min=1, help="examples per step")]
+LearningRate = Annotated[float | None, typer.Option("--lr", min=1e-9, max=1.0, help="highest learning rate")]
+Quick = Annotated[bool, typer.Option("--quick", help="fewer epochs: for a first look")]
+Resume = Annotated[bool, typer.Option("--resume", help="go on with the newest run")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="seed of everything random")]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="name of the run and of the policy; without: the time")]
+
+
+def _levels(
+    context: typer.Context,
+    level: str,
+    data_dir: str,
+    output_dir: str,
+    device: str | None,
+    epochs: int | None,
+    batch_size: int | None,
+    lr: float | None,
+    quick: bool,
+    resume: bool,
+    seed: int | None,
+    name: str,
+    as_json: bool,
+) -> None:
+    from engine.training import train_levels
+    from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
+
+    settings = settings_of(context)
+    workspace = settings.workspace()
+    line = StatusLine()
+    with TermAsInterrupt():
+        trained = train_levels(
+            workspace.root,
+            level,
+            report=ProgressLine(line),
+            training=settings.training,
+            quick=quick,
+            epochs=epochs,
+            batch_size=batch_size,
+            lr=lr,
+            device=device or settings.live.device,
+            seed=seed,
+            resume=resume,
+            data_dir=str(workspace.resolve(data_dir, cwd=Path.cwd())) if data_dir else "",
+            output_dir=str(workspace.resolve(output_dir, cwd=Path.cwd())) if output_dir else "",
+            game=settings.game,
+            name=name,
+        )
+    line.end()
+    if as_json:
+        say_json(trained.to_json())
+    else:
+        for one, figures in trained.figures.items():
+            say(f"{one}: {', '.join(f'{key} {value:.3g}' for key, value in figures.items())}")
+        say(trained.text())
+    if trained.interrupted:
+        raise typer.Exit(130)
+
+
+def _make(level: str, help_text: str) -> None:
+    """One subcommand per level; they differ in the level alone."""
+
+    def train(
+        context: typer.Context,
+        data_dir: DataDir = "",
+        output_dir: OutputDir = "",
+        device: Device = None,
+        epochs: Epochs = None,
+        batch_size: BatchSize = None,
+        lr: LearningRate = None,
+        quick: Quick = False,
+        resume: Resume = False,
+        seed: Seed = None,
+        name: Name = "",
+        as_json: Json = False,
+    ) -> None:
+        _levels(context, level, data_dir, output_dir, device, epochs, batch_size, lr, quick, resume, seed, name, as_json)
+
+    app.command(level, help=f"{help_text} Ctrl-C saves and stops; --resume goes on.")(train)
+
+
+for _level, _text in (
+    ("strategist", "The mode: fight, loot, flee, explore or be cautious (once a second)."),
+    ("tactician", "The target (five times a second)."),
+    ("executor", "Cursor, clicks and keys (every tick)."),
+    ("all", "All three in a row, and the policy they make."),
+):
+    _make(_level, _text)
