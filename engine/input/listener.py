@@ -188,6 +188,8 @@ class InputListener:
                 self._put(raw, name, place)
 
     def _on_release(self, raw: RawInput) -> None:
+        if raw.x is not None:
+            self._place_of(raw)
         place = _clipped(raw, self._rect) if raw.x is not None else self._cursor
         with self._lock:
             name = self._held.pop(raw.name, None)
@@ -240,6 +242,7 @@ class InputListener:
             return port is not None and port.has_focus(window_id)
 
     def _place_of(self, raw: RawInput) -> tuple[float, float] | None:
+        """Where an event lies in the window as it stands now."""
         with self._port_lock:
             if self._port is not None and self._window_id is not None:
                 self._rect = self._port.client_rect(self._window_id)

@@ -11,7 +11,7 @@ from engine.platforms.x11_inject import X11Injector
 from engine.platforms.x11_keys import BUTTON_NUMBERS, read_key_table
 from engine.platforms.x11_listen import X11Listener
 from engine.platforms.x11_windows import X11Windows
-from engine.platforms.xlib import open_display
+from engine.platforms.xlib import close_display, open_display
 
 
 class X11Port:
@@ -61,4 +61,4 @@ class X11Port:
         return X11Listener(callback, self.display_name)
 
     def close(self) -> None:
-        self._connection.close()
+        close_display(self._connection)

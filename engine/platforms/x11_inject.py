@@ -10,7 +10,7 @@ from data.geometry import Rect
 from engine.platforms.port import GateResult, Injected, PlatformError, place_in_window
 from engine.platforms.x11_keys import BUTTON_NUMBERS, read_key_table
 from engine.platforms.x11_windows import X11Windows
-from engine.platforms.xlib import GONE, X
+from engine.platforms.xlib import GONE, X, close_display
 
 
 class X11Injector:
@@ -18,7 +18,7 @@ class X11Injector:
 
     def __init__(self, connection: Any) -> None:
         if connection.query_extension("XTEST") is None:
-            connection.close()
+            close_display(connection)
             raise PlatformError(
                 "this X server has no XTEST extension, so that nothing can be pressed on it; start it with +extension XTEST"
             )
@@ -71,7 +71,7 @@ class X11Injector:
         return self._gate(window_id)[0]
 
     def close(self) -> None:
-        self._connection.close()
+        close_display(self._connection)
 
     def _gate(self, window_id: int) -> tuple[GateResult, Rect | None]:
         window = self._windows.resource(window_id)

@@ -5,7 +5,6 @@ Announced as 2.1 or later: an older client is left out of raw motion while a gam
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import select
@@ -18,7 +17,7 @@ from typing import Any, Final
 
 from engine.platforms.port import PlatformError, RawInput
 from engine.platforms.x11_keys import SCROLL_STEPS, button_name, read_key_table
-from engine.platforms.xlib import LOST, open_display
+from engine.platforms.xlib import LOST, close_display, open_display
 
 log = logging.getLogger(__name__)
 
@@ -62,17 +61,23 @@ class X11EventReader:
     def read(self) -> list[RawInput]:
         """All events that have come, without waiting. Raises one of LOST when the server is gone."""
         found: list[RawInput] = []
-        while self._connection.pending_events():
-            event = self._connection.next_event()
-            try:
-                self._translate(event, found)
-            except LOST:
-                raise
-            except Exception:
-                self.odd_events += 1
-                log.debug("an input event was not understood: %r", event, exc_info=True)
-        self._tell_move(found, time.monotonic_ns())
-        return found
+        while True:
+            while self._connection.pending_events():
+                self._read_one(found)
+            self._tell_move(found, time.monotonic_ns())
+            # Asking for the pointer's place may have taken events off the socket, where nobody would wait for them.
+            if not self._connection.pending_events():
+                return found
+
+    def _read_one(self, found: list[RawInput]) -> None:
+        event = self._connection.next_event()
+        try:
+            self._translate(event, found)
+        except LOST:
+            raise
+        except Exception:
+            self.odd_events += 1
+            log.debug("an input event was not understood: %r", event, exc_info=True)
 
     def timeout_s(self) -> float | None:
         """When ``read`` should be called again although nothing came; None: only when something comes."""
@@ -81,8 +86,7 @@ class X11EventReader:
         return max(0.0, (self._last_move_ns + _MOVE_INTERVAL_NS - time.monotonic_ns()) / 1e9)
 
     def close(self) -> None:
-        with contextlib.suppress(*LOST):
-            self._connection.close()
+        close_display(self._connection)
 
     def _translate(self, event: Any, found: list[RawInput]) -> None:
         kind = getattr(event, "evtype", None)

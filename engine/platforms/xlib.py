@@ -5,6 +5,7 @@ Only modules that need a real X server import this one.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from importlib import import_module
@@ -44,6 +45,13 @@ def open_display(name: str | None = None) -> Any:
         raise PlatformError(f"display {shown!r} cannot be reached ({cause}); check DISPLAY and that its X server runs{hint}") from problem
     connection.set_error_handler(_log_error)
     return connection
+
+
+def close_display(connection: Any) -> None:
+    """Closes a connection, also one whose server is gone (python-xlib then leaves the socket open)."""
+    with contextlib.suppress(*LOST):
+        connection.close()
+    connection.display.socket.close()
 
 
 def _log_error(problem: Any, request: Any) -> None:
