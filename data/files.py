@@ -100,6 +100,9 @@ class StreamFile(io.RawIOBase):
         self._file = path.open("xb", buffering=0)
         self.end = 0
         """Bytes from the start to the furthest written one."""
+        self.failure: OSError | None = None
+        """What the disk said when it refused a write."""
+        self._given_up = False
 
     def writable(self) -> bool:
         return True
@@ -110,11 +113,14 @@ class StreamFile(io.RawIOBase):
     def write(self, data: Any, /) -> int:
         view = memoryview(data).cast("B")
         done = 0
-        while done < len(view):
-            count = self._file.write(view[done:])
-            if not count:
-                raise OSError("nothing could be written")
-            done += count
+        try:
+            while done < len(view) and not self._given_up:
+                done += self._file.write(view[done:]) or 0
+        except OSError as error:
+            self.failure = error
+            raise
+        if self._given_up:
+            return len(view)
         self.end = max(self.end, self._file.tell())
         return done
 
@@ -132,6 +138,10 @@ class StreamFile(io.RawIOBase):
 
     def sync(self) -> None:
         os.fsync(self._file.fileno())
+
+    def give_up(self) -> None:
+        """From here on writes are accepted and dropped, so that a library can end what it holds in memory."""
+        self._given_up = True
 
     def cut(self, length: int) -> None:
         """Cuts the file to ``length`` bytes and goes on from there."""

@@ -206,6 +206,7 @@ class TableWriter:
         self.rows = 0
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         self._writer: Any = pa.ipc.new_stream(pa.PythonFile(self.file, mode="w"), schema, options=options)
+        self._writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema))  # the schema is on disk from the start
         self._whole = self.file.end
 
     def write(self, batch: Any) -> None:
@@ -217,11 +218,9 @@ class TableWriter:
     def close(self) -> None:
         if self.file.closed:
             return
-        try:
-            self._writer.close()
-            self.file.sync()
-        finally:
-            self.file.close()
+        self._writer.close()
+        self.file.sync()
+        self.file.close()
 
     def abandon(self) -> None:
         """Ends after a failed write: the file is cut to its last whole batch."""

@@ -13,7 +13,7 @@ its first picture; later pictures of other sizes are scaled to it, so that posit
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -88,10 +88,11 @@ class VideoWriter:
         frame.time_base = _MS
         if pts - self._key_pts_ms >= KEY_FRAME_MS:
             frame.pict_type = pyav().video.frame.PictureType.I
-        for packet in self._stream.encode(frame):
-            if packet.is_keyframe:
-                self._key_pts_ms = pts
-            self._container.mux(packet)
+        with self._disk_errors():
+            for packet in self._stream.encode(frame):
+                if packet.is_keyframe:
+                    self._key_pts_ms = pts
+                self._container.mux(packet)
         self.last_pts_ms = pts
         self.frames += 1
         return pts
@@ -116,19 +117,29 @@ class VideoWriter:
         """Ends the file: its last cluster, its duration and its index. Raises OSError when the disk refuses."""
         if self.file.closed:
             return
-        try:
+        with self._disk_errors():
             for packet in self._stream.encode():
                 self._container.mux(packet)
             self._container.close()
             self.file.sync()
-        finally:
-            self.file.close()
+        self.file.close()
 
     def abandon(self) -> None:
-        """Ends after a failed write: keeps what is on disk, ignores what can no longer be written."""
-        with contextlib.suppress(OSError, ValueError):
-            self.close()
+        """Ends after a failed write: keeps what is on disk, drops what can no longer be written."""
+        if self.file.closed:
+            return
+        self.file.give_up()
+        with contextlib.suppress(OSError, pyav().FFmpegError):
+            self._container.close()
         self.file.close()
+
+    @contextlib.contextmanager
+    def _disk_errors(self) -> Generator[None]:
+        """What the muxer makes of a refused write, as the disk's own error."""
+        try:
+            yield
+        except pyav().FFmpegError as error:
+            raise self.file.failure or OSError(f"the video could not be written ({error})") from error
 
 
 def open_video(path: Path) -> Any:

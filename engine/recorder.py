@@ -353,7 +353,10 @@ class Recorder:
                 self._machine.failed(why, now_ns)  # its command is carried out right here, before what is queued
                 self._held.clear()
             self._sink.counted(self._dropped, self._refused)
-        self._report(self._sink.fail(why, now_ns))
+        try:
+            self._report(self._sink.fail(why, now_ns))
+        except Exception as error:  # the thread must live: the next recording needs it
+            self._report(Outcome("error", f"{why}; ending it failed too ({error}): it will be repaired at the next start"))
 
     def _report(self, outcome: Outcome | None) -> None:
         if outcome is None:

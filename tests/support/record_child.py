@@ -31,7 +31,7 @@ def main(workspace: Path, limit: int | None) -> None:
     noise = np.random.default_rng(0)
     for number in range(3000):
         now_ns = time.monotonic_ns()
-        image = noise.integers(0, 255, (120, 160, 3), np.uint8)
+        image = noise.integers(0, 255, (240, 320, 3), np.uint8)
         recorder.offer_frame(Frame(number, now_ns, image))
         recorder.offer_event(InputEvent(now_ns, "press" if number % 2 == 0 else "release", "space"))
         seen = Observation(now_ns, now_ns, number, Status(), Tracks.empty(), None)
