@@ -21,11 +21,10 @@ from textual import events
 from textual.actions import SkipAction
 from textual.app import App
 from textual.binding import Binding, BindingsMap, BindingType
-from textual.command import CommandPalette
 from textual.screen import Screen
 
 from engine.state import EngineState, Notice
-from tui import theme
+from tui import hints, theme
 from tui.actions import PANES, REGISTRY, Action, Registry, is_function_key
 from tui.memory import Memory
 from tui.output import OutputTail
@@ -38,7 +37,6 @@ from tui.style import CSS
 SECOND_CTRL_C_S: Final = 2.0
 ANSWER_S: Final = 12.0
 """How long the answer to a command stands before the next step takes its line again."""
-RUNNING_BOT: Final = ("armed", "flying", "paused", "yielded")
 
 
 class SecondseatApp(App[int]):
@@ -59,11 +57,10 @@ class SecondseatApp(App[int]):
         look: theme.Look | None = None,
         registry: Registry = REGISTRY,
         refresh_hz: float = 0.0,
-        on_leave: Callable[[], None] | None = None,
         **kwargs: Any,
     ) -> None:
         self.look = look or theme.pick(os.environ, theme.locale_encoding(os.environ))
-        super().__init__(**kwargs)
+        super().__init__(ansi_color=None if self.look.theme == theme.SECONDSEAT else True, **kwargs)
         self.host = host
         self.memory = memory or Memory(None)
         self.output = output or OutputTail(None)
@@ -72,7 +69,6 @@ class SecondseatApp(App[int]):
         self.crash = ""
         self.leaving = False
         self._refresh_hz = refresh_hz
-        self._on_leave = on_leave
         self._notices: list[Notice] = []
         self._answer: tuple[float, str, str] = (0.0, "", "info")
         self._ctrl_c_s = -SECOND_CTRL_C_S
@@ -171,18 +167,19 @@ class SecondseatApp(App[int]):
     def run_action_id(self, action_id: str) -> None:
         """Run an action of the registry: its ``do_`` method here or in the focused pane, else its engine command."""
         action = self.registry[action_id]
-        own = getattr(self, f"do_{action_id}", None)
-        if own is None and action.scope != "app":
-            target = self.focused
-            own = getattr(target, f"do_{action_id}", None) if target is not None else None
+        if action.scope != "app":
+            own = getattr(self.focused, f"do_{action_id}", None)
             if own is None:
                 raise SkipAction
-        if own is not None:
             own()
-            return
-        self.send(action.command, **self._parameters(action))
+        elif action.command:
+            self.send(action.command, **self.parameters(action))
+        else:
+            from tui.deeds import DEEDS
 
-    def _parameters(self, action: Action) -> dict[str, Any]:
+            DEEDS[action_id](self)
+
+    def parameters(self, action: Action) -> dict[str, Any]:
         if not action.form:
             return dict(action.fixed)
         from tui.parameters import arguments, from_kept
@@ -239,131 +236,12 @@ class SecondseatApp(App[int]):
         notices.sort(key=lambda notice: notice.time_s)
         return notices
 
-    # ---- actions of the face
+    def redraw(self) -> None:
+        """Paint every cell anew."""
+        self.screen.refresh(layout=True)
+        self.refresh(repaint=True)
 
-    def do_edit(self) -> None:
-        live = self._live()
-        if live is None or self.screen is not live:
-            return
-        from tui.panes.actions import ActionsPane
-
-        self.edit(live.query_one(ActionsPane).chosen)
-
-    def edit(self, action: Action) -> None:
-        """Open the form of an action; what is accepted is kept and run."""
-        if not action.form:
-            self.tell("info", f"{action.title} has no parameters", log=False)
-            return
-        from tui.parameters import Parameters
-        from tui.screens.dialogs import ParametersForm
-
-        def accepted(values: Parameters | None) -> None:
-            if values is not None:
-                self.memory.keep_parameters(action.id, values.model_dump())
-                self.run_action_id(action.id)
-
-        self.push_screen(ParametersForm(action.title, action.form, self.memory.parameters(action.id)), accepted)
-
-    def do_arm(self) -> None:
-        """Asks before the bot flies, and names what it will fly in; when it is armed already: fly on, or disarm."""
-        from tui.screens.dialogs import AskLetter
-
-        bot, capture = self.newest.bot, self.newest.capture
-        if bot.phase in RUNNING_BOT:
-            lines = [f"{bot.policy or 'The bot'} is {bot.phase} in {bot.window or 'the arena'}."]
-            answers = [("f", "fly on"), ("d", "disarm")]
-            commands: dict[str, Callable[[], None]] = {"f": lambda: self.send("fly"), "d": lambda: self.send("disarm")}
-        else:
-            params = self._parameters(self.registry["arm"])
-            params.pop("dry_run", None)
-            window = capture.detail or capture.source
-            policy = str(params.get("policy") or "the promoted policy")
-            if capture.source == "none":
-                window = "the chosen source (nothing is captured yet)"
-            lines = [
-                f"{policy} will move the pointer and press keys in:",
-                f"  {window}",
-                "Touch a key or the mouse and it hands back. F8 stops it.",
-            ]
-            answers = [("y", "arm and fly"), ("d", "dry run: decide, but press nothing"), ("e", "choose the policy")]
-            commands = {
-                "y": lambda: self.send("arm", then=lambda: self.send("fly"), dry_run=False, **params),
-                "d": lambda: self.send("arm", then=lambda: self.send("fly"), dry_run=True, **params),
-                "e": lambda: self._edit_arm(),
-            }
-
-        def answered(letter: str | None) -> None:
-            if letter:
-                commands[letter]()
-
-        self.push_screen(AskLetter("Arm and fly", lines, answers), answered)
-
-    def _edit_arm(self) -> None:
-        from tui.parameters import Parameters
-        from tui.screens.dialogs import ParametersForm
-
-        def accepted(values: Parameters | None) -> None:
-            if values is not None:
-                self.memory.keep_parameters("arm", values.model_dump())
-                self.do_arm()
-
-        self.push_screen(ParametersForm("Arm and fly", "arm", self.memory.parameters("arm")), accepted)
-
-    def do_stop_job(self) -> None:
-        from tui.panes.actions import ActionsPane
-        from tui.screens.dialogs import AskLetter
-
-        running = [job for job in self.newest.jobs if job.phase in ("running", "queued")]
-        if not running:
-            self.tell("info", "no job runs", log=False)
-            return
-        job = running[0]
-        live = self._live()
-        if live is not None:
-            pane = live.query_one(ActionsPane)
-            chosen = pane.job_of(pane.chosen, self.newest)
-            if chosen is not None and chosen in running:
-                job = chosen
-
-        def answered(letter: str | None) -> None:
-            if letter == "y":
-                self.send("job_stop", id=job.id)
-
-        self.push_screen(
-            AskLetter("Stop a job", [f"{job.title}: {job.stage or job.phase}. What it has saved stays."], [("y", "stop it")]), answered
-        )
-
-    def do_stop_all(self) -> None:
-        self.send("stop_all")
-
-    def do_full(self) -> None:
-        if isinstance(self.screen, LiveScreen):
-            self.screen.toggle_full()
-
-    def do_keys(self) -> None:
-        from tui.screens.lists import KeysScreen
-
-        self._open(KeysScreen)
-
-    def do_doctor(self) -> None:
-        from tui.screens.lists import DoctorScreen
-
-        if isinstance(self.screen, DoctorScreen):
-            self.send("doctor")
-        else:
-            self._open(DoctorScreen)
-
-    def do_full_log(self) -> None:
-        from tui.screens.lists import FullLogScreen
-
-        self._open(FullLogScreen)
-
-    def do_sessions(self) -> None:
-        from tui.screens.data import SessionsScreen
-
-        self._open(SessionsScreen)
-
-    def _open(self, kind: Callable[[], Screen[None]]) -> None:
+    def open_screen(self, kind: Callable[[], Screen[None]]) -> None:
         """One list screen at a time; opening the one that is there closes it."""
         if not isinstance(self.screen, LiveScreen):
             same = type(self.screen) is kind
@@ -373,15 +251,10 @@ class SecondseatApp(App[int]):
         self.push_screen(kind())
         self.call_after_refresh(self._update_all)
 
-    def do_palette(self) -> None:
-        from tui.palette import RegistryCommands
-
-        if not CommandPalette.is_open(cast("App[object]", self)):
-            self.push_screen(CommandPalette(providers=[RegistryCommands], placeholder="find an action"))
-
-    def do_redraw(self) -> None:
-        self.screen.refresh(layout=True)
-        self.refresh(repaint=True)
+    def wait_then_leave(self) -> None:
+        """Leave as soon as nothing runs any more."""
+        self._wait_then_quit = True
+        self.tell("info", "leaving as soon as nothing runs any more; q asks again")
 
     def ask_text(self, title: str, value: str, answered: Callable[[str | None], None]) -> None:
         from tui.screens.dialogs import AskText
@@ -389,31 +262,6 @@ class SecondseatApp(App[int]):
         self.push_screen(AskText(title, value), answered)
 
     # ---- leaving
-
-    def do_quit(self) -> None:
-        busy = self.host.busy()
-        if self.leaving:
-            return
-        if not busy:
-            self.leave()
-            return
-        from tui.screens.dialogs import AskLetter
-
-        if isinstance(self.screen, AskLetter):
-            return
-
-        def answered(letter: str | None) -> None:
-            if letter == "s":
-                self.leave()
-            elif letter == "w":
-                self._wait_then_quit = True
-                self.tell("info", "leaving as soon as nothing runs any more; q asks again")
-
-        answers = [
-            ("s", "stop and save: the bot lets go, the recording is saved, jobs end at their last checkpoint"),
-            ("w", "wait: leave when it is done"),
-        ]
-        self.push_screen(AskLetter("Quit", ["Still running:", *(f"  {line}" for line in busy)], answers), answered)
 
     def leave(self) -> None:
         """Stop the engine in a thread of its own, then end the app. Safe to call more than once, on the app's loop."""
@@ -488,7 +336,7 @@ class SecondseatApp(App[int]):
     def _after_snapshot(self) -> None:
         mend = getattr(self._driver, "mend", None)
         if mend is not None and mend():
-            self.do_redraw()
+            self.redraw()
         if self._wait_then_quit and not self.host.busy():
             self._wait_then_quit = False
             self.leave()
@@ -503,51 +351,19 @@ class SecondseatApp(App[int]):
     @property
     def next_step(self) -> str:
         """The id of the action that a newcomer does best now; empty when they are on their way."""
-        state = self.newest
-        if self.host.phase != "ready":
-            return ""
-        if state.recorder.phase == "unsaved":
-            return "save"
-        if state.recorder.phase != "idle" or state.bot.phase != "disarmed" or any(job.phase == "running" for job in state.jobs):
-            return ""
-        if not state.sessions:
-            return "demo" if state.capture.source == "none" else "record"
-        trained = any(job.kind == "train" and job.phase == "done" for job in state.jobs) or bool(self.runs.curves.run)
-        return "arm" if trained else "train_all"
+        return hints.next_step(self.newest, self.host.phase, bool(self.runs.curves.run))
 
     def hint(self, state: EngineState) -> Text:
         """The line above the footer: the answer to the last command while it is fresh, else the next step."""
-        palette, glyphs = self.look.palette, self.look.glyphs
         when, text, level = self._answer
         if text and time.monotonic() - when < ANSWER_S:
-            style = {"error": palette.bad, "warning": palette.warn}.get(level, palette.good)
-            sign = {"error": glyphs.failed, "warning": glyphs.needs}.get(level, glyphs.good)
-            return Text(f" {sign} {text}", style)
-        if self.host.phase == "failed":
-            return Text(f" {glyphs.failed} the engine did not start: {self.host.failure}", palette.bad)
-        if self.host.phase == "starting":
-            return Text(f" {glyphs.waiting} starting the engine", palette.dim)
-        step = self.next_step
-        if not step:
-            return Text("")
-        action = self.registry[step]
-        keys = action.key_text()
-        words = {
-            "demo": "No sessions yet: press {p} and play, or {k} and watch a pilot play; {r} records.",
-            "record": "No sessions yet: press {k}, play, then {v} to save.",
-            "save": "The recording is not saved: {k} saves it, {x} discards it.",
-            "train_all": "Recorded. Press {k} to train on it, or {r} to record more.",
-            "arm": "Trained. Press {k} to let it fly.",
-        }[step]
-        names = {
-            letter: self.registry[name].key_text() for letter, name in (("p", "play"), ("r", "record"), ("v", "save"), ("x", "discard"))
-        }
-        return Text.assemble((f" {glyphs.pointer} Next: ", f"bold {palette.accent}"), (words.format(k=keys, **names), palette.accent))
+            return hints.answer(text, level, self.look)
+        return hints.hint(self.next_step, self.host.phase, self.host.failure, self.registry, self.look)
 
     def remember_pane(self, pane_id: str) -> None:
         self.memory.keep("pane", pane_id)
 
-    def _live(self) -> LiveScreen | None:
+    def live(self) -> LiveScreen | None:
         return next((s for s in self.screen_stack if isinstance(s, LiveScreen)), None)
 
     def _models_folder(self) -> Path | None:

@@ -13,8 +13,8 @@ Screen { background: $background; color: $foreground; }
 #losses { height: 1fr; }
 #now { height: 8; }
 #right { width: 38; height: 1fr; }
-#buffer { height: 1fr; }
-#system { height: 1fr; }
+#buffer { height: 3fr; }
+#system { height: 2fr; }
 #log { height: 8; }
 .full-pane { height: 1fr; }
 #actions, #losses, #now, #buffer, #system, #log, .full-pane {
@@ -46,5 +46,7 @@ AskLetter, AskText, ParametersForm { align: center middle; background: $backgrou
 #fields { height: auto; max-height: 20; }
 #fields Static.label { margin-top: 1; }
 #run { margin-top: 1; }
-SecondseatApp.ascii #actions, .ascii #losses, .ascii #now, .ascii #buffer, .ascii #system, .ascii #log, .ascii .full-pane, .ascii #dialog { border: ascii $border; }
+.ascii #actions, .ascii #losses, .ascii #now, .ascii #buffer, .ascii #system, .ascii #log, .ascii .full-pane, .ascii #dialog {
+    border: ascii $border;
+}
 """

@@ -1,6 +1,7 @@
 """The face on a stand-in engine, for tests on a real terminal: ``python fake_app.py STATE_FOLDER [full|idle] [WHAT...]``.
 
-WHAT: ``noise`` prints from everywhere, ``crash`` raises in the face when "j" is pressed, ``slow`` takes 1 s to stop.
+WHAT: ``busy`` changes the state all the time, ``noise`` prints from everywhere, ``crash`` raises in the face when "?" is
+pressed, ``slow`` takes 1 s to stop.
 """
 
 from __future__ import annotations
@@ -27,7 +28,31 @@ def make_noise() -> None:
         time.sleep(0.05)
 
 
+def change(center) -> None:
+    """A state that moves, so that much is drawn."""
+    from dataclasses import replace
+
+    from engine.state import Notice
+
+    while True:
+        time.sleep(0.05)
+        old = center.state
+        notice = Notice(time.time(), "info", "test", "x" * 80 + str(old.sequence))
+        center.state = replace(
+            old,
+            sequence=old.sequence + 1,
+            notices=(*old.notices[-50:], notice),
+            recorder=replace(old.recorder, frames=old.recorder.frames + 1),
+            tick=replace(old.tick, age_p50_ms=float(old.sequence % 90)),
+        )
+
+
 def main() -> int:
+    if os.environ.get("SECONDSEAT_TEST_CTTY"):
+        import fcntl
+        import termios
+
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     from tui.start import run_app
 
     folder, what = Path(sys.argv[1]), sys.argv[2:]
@@ -37,18 +62,21 @@ def main() -> int:
 
         center = FakeCenter(full_state() if "full" in what else idle_state(), stop_s=1.0 if "slow" in what else 0.0)
         center.saved_to = folder / "stopped.txt"
+        if "busy" in what:
+            threading.Thread(target=change, args=(center,), daemon=True).start()
         if "noise" in what:
             threading.Thread(target=make_noise, daemon=True).start()
         return center
 
     if "crash" in what:
-        from tui.app import SecondseatApp
 
-        def crash(self) -> None:
+        def crash(app) -> None:
             secret = "sk-LOCALVALUE"
             raise RuntimeError(f"the face fell over{secret[:0]}")
 
-        SecondseatApp.do_keys = crash
+        import tui.deeds
+
+        tui.deeds.DEEDS = {**tui.deeds.DEEDS, "keys": crash}
 
     def no_settings():
         raise AssertionError("the stand-in has no settings")

@@ -7,7 +7,7 @@ from textual import events
 
 from engine.state import EngineState, JobState
 from tui.actions import Action
-from tui.panes.base import LinesPane
+from tui.panes.base import LinesPane, cut
 from tui.panes.status import percent
 
 
@@ -61,7 +61,7 @@ class ActionsPane(LinesPane):
             right = Text(keys, palette.dim)
         room = width - line.cell_len - right.cell_len
         if room < 1:
-            line.truncate(max(4, width - right.cell_len - 1), overflow="ellipsis")
+            cut(line, max(4, width - right.cell_len - 1), self.look.glyphs.ellipsis)
             room = max(1, width - line.cell_len - right.cell_len)
         line.append(" " * room)
         line.append_text(right)

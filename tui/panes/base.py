@@ -30,6 +30,7 @@ class LinesPane(Widget):
     def __init__(self, id: str, title: str = "", keys: str = "") -> None:  # Textual's own name
         super().__init__(id=id)
         self.lines: tuple[Text, ...] = ()
+        self._keys_text = keys
         self.border_title = title
         self.border_subtitle = keys
 
@@ -55,7 +56,17 @@ class LinesPane(Widget):
         if width and changed:
             self.refresh(*(Region(0, y, width, 1) for y in changed))
 
+    def set_keys_text(self, text: str) -> None:
+        """The keys on the lower border; groups (two spaces apart) that do not fit are left out."""
+        self._keys_text = text
+        room = self.size.width - 2
+        groups = text.split("  ")
+        while groups and len("  ".join(groups)) > room:
+            groups.pop()
+        self.border_subtitle = "  ".join(groups)
+
     def on_resize(self) -> None:
+        self.set_keys_text(self._keys_text)
         self.show(self.face.newest)
 
     def render_line(self, y: int) -> Strip:
@@ -72,22 +83,52 @@ class LinesPane(Widget):
         return f"@click=app.act('{action_id}')"
 
 
+def cut(line: Text, width: int, mark: str) -> Text:
+    """Shorten a line to ``width`` cells in place, with a mark at its end where something is missing."""
+    if line.cell_len > width > 0:
+        line.truncate(max(0, width - len(mark)))
+        line.append(mark)
+    return line
+
+
 def same(a: Text, b: Text) -> bool:
     """Whether two lines look the same (rich compares only text and spans)."""
     return a.plain == b.plain and a.spans == b.spans and a.style == b.style
 
 
-def pairs(rows: list[tuple[str, Text | str]], width: int, dim: str) -> list[Text]:
-    """Name and value on each line, the names dim and in one column."""
+def pairs(rows: list[tuple[str, Text | str]], width: int, look: Look, most: int = 2) -> list[Text]:
+    """Name and value on each line, the names dim and in one column. A long value goes on below, on ``most`` lines in all."""
     column = max((len(name) for name, _ in rows), default=0) + 1
+    room = max(8, width - column)
     out: list[Text] = []
     for name, value in rows:
-        line = Text(name.ljust(column), style="", no_wrap=True)
-        line.stylize(dim)
-        line.append_text(value if isinstance(value, Text) else Text(value))
-        line.truncate(max(1, width), overflow="ellipsis")
-        out.append(line)
+        text = value if isinstance(value, Text) else Text(value)
+        parts = wrapped(text, room)
+        if len(parts) > most:
+            rest = text[sum(len(part.plain) + 1 for part in parts[: most - 1]) :]
+            parts = [*parts[: most - 1], cut(rest, room, look.glyphs.ellipsis)]
+        for i, part in enumerate(parts or [Text()]):
+            line = Text((name if i == 0 else "").ljust(column), no_wrap=True)
+            line.stylize(look.palette.dim)
+            line.append_text(part)
+            out.append(cut(line, width, look.glyphs.ellipsis))
     return out
+
+
+def wrapped(text: Text, width: int) -> list[Text]:
+    """The text on lines of at most ``width`` cells, broken between words. Its own spacing stays within a line."""
+    if text.cell_len <= width or width < 2:
+        return [text]
+    plain, lines, start = text.plain, list[Text](), 0
+    while len(plain) - start > width:
+        at = plain.rfind(" ", start, start + width + 1)
+        end = at if at > start else start + width
+        lines.append(text[start:end])
+        start = end + 1 if at > start else end
+        while plain[start : start + 1] == " ":
+            start += 1
+    lines.append(text[start:])
+    return lines
 
 
 def clock(seconds: float) -> str:

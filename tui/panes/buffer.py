@@ -30,14 +30,14 @@ class BufferPane(LinesPane):
         frames = Text(f"{capture.fps:.1f}/{capture.asked_fps:.0f} fps", palette.warn if capture.fps < 0.9 * capture.asked_fps else "")
         frames.append(f"  dropped {share * 100:.1f}%", palette.warn if share > 0.01 else palette.dim)
         rows: list[tuple[str, Text | str]] = [
-            ("source", f"{capture.detail or capture.source} {capture.width_px}x{capture.height_px}"),
+            ("source", capture.detail or f"{capture.source} {capture.width_px}x{capture.height_px}"),
             ("focus", "in the game" if capture.focus else "elsewhere"),
             ("frames", frames),
-            ("tick", f"{tick.hz:.1f}/{tick.asked_hz:.0f} Hz  late {tick.late}  skipped {tick.skipped}"),
+            ("tick", f"{tick.hz:.1f}/{tick.asked_hz:.0f} Hz  late {tick.late} skip {tick.skipped}"),
             ("age", f"p50 {tick.age_p50_ms:.0f}  p99 {tick.age_p99_ms:.0f} ms"),
         ]
         if tick.stage_p50_ms:
-            rows.append(("stages", "  ".join(f"{name} {ms:.1f}" for name, ms in tick.stage_p50_ms.items())))
+            rows.extend(("stages" if i == 0 else "", line) for i, line in enumerate(_stages(tick.stage_p50_ms, width - 9)))
         rows.append(("", ""))
         if recorder.phase == "idle":
             rows.append(("record", Text.assemble((f"{glyphs.off} off", palette.dim), "  ", ("F5", palette.accent), " starts")))
@@ -52,7 +52,8 @@ class BufferPane(LinesPane):
             }[recorder.phase]
             rows.append(("record", Text(word, palette.bad if recorder.phase == "recording" else palette.warn)))
             rows.append(("session", f"{clock(recorder.duration_s)}  {size(recorder.size_bytes)}"))
-            rows.append(("rows", f"{recorder.frames:,} frames  {recorder.events:,} events  {recorder.steps:,} steps"))
+            rows.append(("frames", f"{recorder.frames:,}"))
+            rows.append(("rows", f"{recorder.events:,} events  {recorder.steps:,} steps"))
             if recorder.dropped_frames:
                 rows.append(("dropped", Text(f"{recorder.dropped_frames:,} frames", palette.warn)))
         if recorder.note:
@@ -60,7 +61,7 @@ class BufferPane(LinesPane):
         if recorder.disk_free_bytes:
             rows.append(("disk", self._disk(state)))
         rows.append(("saved", f"{state.sessions} session{'s' * (state.sessions != 1)}"))
-        self.set_lines(pairs(rows, width, palette.dim))
+        self.set_lines(pairs(rows, width, self.look))
 
     def _disk(self, state: EngineState) -> Text:
         """Free space, and how long a recording at the present rate may last."""
@@ -70,3 +71,14 @@ class BufferPane(LinesPane):
             hours = recorder.disk_free_bytes / (recorder.size_bytes / recorder.duration_s) / 3600
             text.append(f" = {hours:,.0f} h" if hours >= 1 else f" = {hours * 60:.0f} min", "" if hours >= 1 else self.look.palette.bad)
         return text
+
+
+def _stages(stages: dict[str, float], width: int) -> list[str]:
+    """The stages' times in ms, as many on a line as fit."""
+    lines: list[str] = []
+    for item in (f"{name} {ms:.1f}" for name, ms in stages.items()):
+        if lines and len(lines[-1]) + 2 + len(item) <= width:
+            lines[-1] += f"  {item}"
+        else:
+            lines.append(item)
+    return lines

@@ -9,7 +9,7 @@ from rich.text import Text
 from textual import events
 
 from engine.state import EngineState, Notice
-from tui.panes.base import LinesPane
+from tui.panes.base import LinesPane, cut
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 _WORDS: Final = {"debug": "DBUG", "info": "INFO", "warning": "WARN", "error": "FAIL"}
@@ -59,7 +59,7 @@ class LogPane(LinesPane):
         line.append(_WORDS[notice.level] + " ", style or palette.good)
         line.append(f"{notice.source:<10.10} ", palette.dim)
         line.append(printable(notice.text), style)
-        line.truncate(width, overflow="ellipsis")
+        cut(line, width, self.look.glyphs.ellipsis)
         return line
 
     def update_titles(self) -> None:

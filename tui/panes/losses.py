@@ -9,7 +9,7 @@ from rich.text import Text
 
 from engine.state import EngineState
 from tui.charts import Chart, Series, draw, nice_number, smooth
-from tui.panes.base import LinesPane
+from tui.panes.base import LinesPane, cut, wrapped
 from tui.runs import Curves
 
 SMOOTHINGS = (0.0, 0.6, 0.9)
@@ -53,9 +53,10 @@ class LossesPane(LinesPane):
     def _empty(self, state: EngineState) -> list[Text]:
         palette = self.look.palette
         step = ("t", " trains all three levels on what was recorded.") if state.sessions else ("F5", " records play; t then trains on it.")
+        width = self.size.width
         return [
-            Text("No training run yet. Its loss is drawn here while it learns.", palette.dim),
-            Text.assemble((step[0], palette.accent), step[1]),
+            *wrapped(Text("No training run yet. Its loss is drawn here while it learns.", palette.dim), width),
+            *wrapped(Text.assemble((step[0], palette.accent), step[1]), width),
         ]
 
     def compose_lines(self, curves: Curves, width: int, height: int) -> list[Text]:
@@ -91,7 +92,7 @@ class LossesPane(LinesPane):
             line.append(f"  best {best[1]:.3f} at {nice_number(best[0])}", palette.dim)
         if curves.bad_lines:
             line.append(f"  {glyphs.needs} {curves.bad_lines} unreadable lines", palette.warn)
-        line.truncate(width, overflow="ellipsis")
+        cut(line, width, self.look.glyphs.ellipsis)
         return line
 
     def _chart_lines(self, chart: Chart, names: list[str]) -> list[Text]:
@@ -116,7 +117,7 @@ class LossesPane(LinesPane):
 
     def update_titles(self) -> None:
         weight = SMOOTHINGS[self.smoothing]
-        self.border_subtitle = f"l {'log' if self.log_scale else 'linear'}  m smooth {weight or 'off'}  [ ] run  z full"
+        self.set_keys_text(f"l {'log' if self.log_scale else 'linear'}  m smooth {weight or 'off'}  [ ] run  z full")
 
     def do_log_scale(self) -> None:
         self.log_scale = not self.log_scale

@@ -35,13 +35,12 @@ class NowPane(LinesPane):
             self.set_lines(
                 [
                     Text("Nothing flies and nothing learns.", palette.dim),
-                    Text.assemble(
-                        ("a ", palette.accent), "arm a policy and let it fly   ", ("t ", palette.accent), "train on what was recorded"
-                    ),
+                    Text.assemble(("a ", palette.accent), "arm a policy and let it fly"),
+                    Text.assemble(("t ", palette.accent), "train on what was recorded"),
                 ]
             )
             return
-        self.set_lines(pairs(rows, self.size.width, palette.dim))
+        self.set_lines(pairs(rows, self.size.width, self.look))
 
     def _job(self, job: JobState) -> Text:
         glyphs, palette = self.look.glyphs, self.look.palette

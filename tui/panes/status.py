@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.state import EngineState, JobState
-from tui.panes.base import LinesPane, clock
+from tui.panes.base import LinesPane, clock, cut
 
 
 class StatusLine(LinesPane):
@@ -17,24 +17,25 @@ class StatusLine(LinesPane):
     def compose_line(self, state: EngineState, width: int) -> Text:
         """The longest form that fits: parts have a long and a short text."""
         parts = [part for part in self._parts(state) if part is not None]
+        order = sorted(range(len(parts)), key=lambda k: parts[k][3])
         separator = f" {self.look.glyphs.separator} "
         line = Text()
         for shorten in range(len(parts) + 1):
             line = Text(" ", no_wrap=True)
             for i, (long, short, style, _) in enumerate(parts):
-                if i:
+                text = short if order.index(i) < shorten else long
+                if text and line.cell_len > 1:
                     line.append(separator, self.look.palette.dim)
-                rank = sorted(range(len(parts)), key=lambda k: parts[k][3]).index(i)
-                line.append(short if rank < shorten else long, style)
+                line.append(text, style)
             if line.cell_len <= width:
                 return line
-        line.truncate(width, overflow="ellipsis")
+        cut(line, width, self.look.glyphs.ellipsis)
         return line
 
     def _parts(self, state: EngineState) -> list[tuple[str, str, str, int] | None]:
         """Long text, short text, style, and what is shortened first (lowest first)."""
         return [
-            ("Secondseat", "2S", self.look.palette.strong, 0),
+            ("Secondseat", "", self.look.palette.strong, 0),
             self._recorder(state),
             self._source(state),
             self._learning(state),

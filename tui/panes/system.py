@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.state import EngineState
-from tui.panes.base import LinesPane, pairs
+from tui.panes.base import LinesPane, cut, pairs
 from tui.theme import Look
 
 HEALTH_SIGN = {"off": "off", "starting": "waiting", "running": "running", "waiting": "waiting", "failed": "failed", "stopping": "waiting"}
@@ -27,7 +27,7 @@ class SystemPane(LinesPane):
             sign = getattr(self.look.glyphs, HEALTH_SIGN[service.health])
             style = palette.bad if service.health == "failed" else palette.warn if service.health == "waiting" else palette.dim
             rows.append((service.name, Text(f"{sign} {service.health}{': ' * bool(service.reason)}{service.reason}", style)))
-        self.set_lines(pairs(rows, width, palette.dim))
+        self.set_lines(pairs(rows, width, self.look))
 
 
 def check_line(state: EngineState, look: Look, width: int) -> Text:
@@ -40,7 +40,7 @@ def check_line(state: EngineState, look: Look, width: int) -> Text:
         if check == "missing" and text and line.cell_len < width - 30:
             line.append(f" ({text})"[: width - line.cell_len - 10], look.palette.dim)
         line.append("  ")
-    line.truncate(width, overflow="ellipsis")
+    cut(line, width, look.glyphs.ellipsis)
     return line
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.text import Text
 
 from engine.state import EngineState
-from tui.panes.base import LinesPane, clock
+from tui.panes.base import LinesPane, clock, cut
 from tui.screens.lists import ListPane, ListScreen
 
 
@@ -79,7 +79,7 @@ class SessionsPane(ListPane):
         line.append(f"{row.id:<42.42} ")
         line.append(f"{row.kind:<7}{row.game:<10.10}", palette.dim)
         line.append(f"{clock(row.duration_s)}  {row.frames:>8,} frames  {row.events:>8,} events")
-        line.truncate(max(1, self.size.width), overflow="ellipsis")
+        cut(line, max(1, self.size.width), self.look.glyphs.ellipsis)
         return line
 
     def _read(self, workspace: Path) -> None:

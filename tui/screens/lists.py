@@ -168,5 +168,5 @@ class FullLogScreen(ListScreen):
     def body(self) -> LinesPane:
         pane = LogPane("log", "Full log", output=True)
         pane.add_class("full-pane")
-        pane.border_subtitle = "/ filter  L level  f follow  esc back"
+        pane.set_keys_text("/ filter  L level  f follow  esc back")
         return pane

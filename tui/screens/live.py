@@ -14,7 +14,7 @@ from textual.screen import Screen
 from engine.state import EngineState
 from tui.actions import PANES
 from tui.panes.actions import ActionsPane
-from tui.panes.base import LinesPane, face_of
+from tui.panes.base import LinesPane, cut, face_of
 from tui.panes.buffer import BufferPane
 from tui.panes.log import LogPane
 from tui.panes.losses import LossesPane
@@ -67,7 +67,7 @@ class HintLine(LinesPane):
 
     def show(self, state: EngineState) -> None:
         text = self.face.hint(state)
-        text.truncate(max(1, self.size.width), overflow="ellipsis")
+        cut(text, max(1, self.size.width), self.look.glyphs.ellipsis)
         self.set_lines([text])
 
 

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from fake import FakeCenter, full_state, idle_state
+from harness import face, screen_text, until
+from textual.widgets import Checkbox, Input
+
+from engine.state import JobState, RecorderState
+from tui.memory import Memory
+from tui.panes.actions import ActionsPane
+from tui.panes.log import LogPane
+from tui.panes.losses import LossesPane
+from tui.screens.dialogs import AskLetter, AskText, ParametersForm
+from tui.screens.live import LiveScreen
+
+
+async def test_recorder_keys_and_their_letters() -> None:
+    async with face() as (_, pilot, center):
+        await pilot.press("f5", "f6", "r", "v", "x", "u", "f7")
+        names = [name for name, _ in center.commands]
+        assert names == ["record_toggle", "record_save", "record_toggle", "record_save", "record_discard", "record_undo", "record_discard"]
+
+
+async def test_function_keys_work_in_dialogs_and_letters_do_not() -> None:
+    async with face() as (app, pilot, center):
+        await pilot.press("a")
+        assert isinstance(app.screen, AskLetter)
+        await pilot.press("r", "x", "f5")
+        assert center.commands == [("record_toggle", {})]
+        assert isinstance(app.screen, AskLetter)
+        await pilot.press("escape")
+        app.ask_text("Name", "", lambda _: None)
+        await pilot.pause()
+        assert isinstance(app.screen, AskText)
+        await pilot.press("r", "x", "exclamation_mark", "f6", "f8")
+        assert app.screen.query_one(Input).value == "rx!"
+        assert [name for name, _ in center.commands] == ["record_toggle", "record_save", "stop_all"]
+
+
+async def test_arming_asks_names_the_window_and_enter_does_not_confirm() -> None:
+    center = FakeCenter(replace(idle_state(), capture=replace(full_state().capture, detail="My Game")))
+    async with face(center) as (app, pilot, _):
+        app._update_all()
+        await pilot.press("a", "enter")
+        assert "My Game" in screen_text(app)
+        assert center.commands == []
+        await pilot.press("d")
+        await until(lambda: len(center.commands) == 2)
+        assert center.commands == [("arm", {"dry_run": True}), ("fly", {})]
+
+
+async def test_arming_while_flying_offers_to_disarm() -> None:
+    async with face(FakeCenter(full_state())) as (app, pilot, center):
+        app._update_all()
+        await pilot.press("a", "d")
+        assert center.commands == [("disarm", {})]
+
+
+async def test_an_error_of_the_engine_is_shown_and_logged() -> None:
+    center = FakeCenter()
+    center.errors["arena_window"] = RuntimeError("no display; set DISPLAY")
+    async with face(center) as (app, pilot, _):
+        await pilot.press("p")
+        await until(lambda: "no display; set DISPLAY" in screen_text(app))
+        assert any(n.level == "error" and "no display" in n.text for n in app.all_notices())
+
+
+async def test_an_engine_that_does_not_start_is_said_and_the_face_stays() -> None:
+    from tui.app import SecondseatApp
+    from tui.pump import EngineHost
+
+    def factory():
+        raise OSError("workspace /x cannot be written")
+
+    app = SecondseatApp(EngineHost(factory))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(lambda: app.host.phase == "failed")
+        await pilot.pause()
+        assert "workspace /x cannot be written" in screen_text(app)
+        await pilot.press("f5")
+        assert "the engine did not start" in screen_text(app)
+
+
+async def test_the_form_is_made_from_the_model_and_remembered(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "face.json")
+    async with face(memory=memory) as (app, pilot, center):
+        pane = app.screen.query_one(ActionsPane)
+        pane.selected = [a.id for a in app.registry.launcher()].index("train_executor")
+        await pilot.press("e")
+        form = app.screen
+        assert isinstance(form, ParametersForm)
+        form.query_one("#field-quick", Checkbox).value = True
+        epochs = form.query_one("#field-epochs", Input)
+        epochs.value = "many"
+        await pilot.press("ctrl+r")
+        assert app.screen is form
+        assert "many" in screen_text(app)
+        epochs.value = "7"
+        await pilot.press("ctrl+r")
+        await until(lambda: center.commands)
+        assert center.commands == [("train", {"quick": True, "epochs": 7, "level": "executor"})]
+    assert json.loads((tmp_path / "face.json").read_text())["parameters"]["train_executor"] == {"quick": True, "epochs": 7}
+
+
+async def test_the_launcher_by_keys_and_mouse() -> None:
+    async with face() as (app, pilot, center):
+        pane = app.screen.query_one(ActionsPane)
+        await pilot.press("down", "down", "enter")
+        assert center.commands.pop() == ("record_discard", {})
+        y = next(y for y, row in enumerate(pane._rows) if not isinstance(row, str) and row.id == "demo")
+        await pilot.click(pane, offset=(6, y + 1))
+        await until(lambda: center.commands)
+        assert center.commands.pop() == ("source", {"kind": "arena", "pilot": "expert"})
+        await pilot.click(pane, offset=(6, y + 1), button=3)
+        await until(lambda: isinstance(app.screen, ParametersForm))
+        assert center.commands == []
+
+
+async def test_panes_full_size_and_memory(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "face.json")
+    async with face(memory=memory) as (app, pilot, _):
+        live = app.screen
+        assert isinstance(live, LiveScreen)
+        await pilot.press("4", "z")
+        await pilot.pause()
+        assert live.current == "buffer"
+        assert live.pane("buffer").size.width > 100
+        assert not live.pane("actions").display
+        await pilot.press("z")
+        await pilot.pause()
+        assert live.pane("actions").display
+    async with face(memory=Memory(tmp_path / "face.json")) as (app, _, _):
+        assert isinstance(app.screen, LiveScreen)
+        assert app.screen.current == "buffer"
+
+
+async def test_sizes_from_small_to_wide() -> None:
+    async with face(size=(40, 10)) as (app, pilot, _):
+        assert "enlarge the terminal" in screen_text(app)
+        assert "rec off" in screen_text(app)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "[1 Act]" in screen_text(app)
+        await pilot.resize_terminal(120, 36)
+        await pilot.pause()
+        assert "6 System" in screen_text(app)
+
+
+async def test_quit_asks_only_when_something_runs() -> None:
+    async with face() as (app, pilot, center):
+        await pilot.press("q")
+        await until(lambda: center.stopped == 1)
+        assert app.leaving
+    state = replace(idle_state(), recorder=RecorderState("recording"))
+    async with face(FakeCenter(state)) as (app, pilot, center):
+        app._update_all()
+        await pilot.press("q", "escape")
+        assert not app.leaving
+        await pilot.press("q", "w")
+        assert center.stopped == 0
+        center.state = idle_state()
+        await until(lambda: center.stopped == 1)
+
+
+async def test_stopping_a_job_asks() -> None:
+    async with face(FakeCenter(full_state())) as (app, pilot, center):
+        app._update_all()
+        await pilot.press("K", "enter")
+        assert center.commands == []
+        await pilot.press("y")
+        assert center.commands == [("job_stop", {"id": "j2"})]
+
+
+async def test_the_log_filters_follows_and_has_no_control_characters() -> None:
+    from engine.state import Notice
+
+    notices = tuple(Notice(1.7e9 + i, "info", "test", f"line {i} \x1b[31mred") for i in range(50))
+    center = FakeCenter(replace(idle_state(), notices=notices))
+    async with face(center) as (app, pilot, _):
+        pane = app.screen.query_one("#log", LogPane)
+        text = screen_text(app)
+        assert "line 49" in text
+        assert "line 10" not in text
+        assert "\x1b" not in text
+        await pilot.press("7", "up", "up")
+        assert not pane.following
+        assert "line 49" not in screen_text(app)
+        await pilot.press("f")
+        assert "line 49" in screen_text(app)
+        await pilot.press("slash", *"line 7", "enter")
+        await pilot.pause()
+        text = screen_text(app)
+        assert "line 7 " in text
+        assert "line 49" not in text
+
+
+async def test_the_palette_runs_what_it_finds() -> None:
+    async with face() as (app, pilot, center):
+        await pilot.press("ctrl+p")
+        await pilot.press(*"undo")
+        await pilot.pause(0.5)
+        await pilot.press("enter")
+        await until(lambda: center.commands, 5.0)
+        assert center.commands == [("record_undo", {})]
+        assert isinstance(app.screen, LiveScreen)
+
+
+async def test_list_screens_open_and_close() -> None:
+    async with face(FakeCenter(full_state())) as (app, pilot, _):
+        for key, word in (("question_mark", "STOP ALL"), ("d", "118 GB free"), ("g", "frames dropped"), ("s", "Sessions")):
+            await pilot.press(key)
+            await pilot.pause()
+            assert word in screen_text(app), key
+            assert len(app.screen_stack) == 3
+        await pilot.press("escape")
+        assert isinstance(app.screen, LiveScreen)
+
+
+async def test_hidden_panes_and_unchanged_charts_are_not_drawn(tmp_path: Path) -> None:
+    run = tmp_path / "models" / "executor" / "run1"
+    run.mkdir(parents=True)
+    (run / "metrics.jsonl").write_text("".join(json.dumps({"step": i, "train_loss": 1 / (i + 1)}) + "\n" for i in range(50)))
+    async with face(FakeCenter(idle_state(str(tmp_path)))) as (app, pilot, _):
+        pane = app.screen.query_one(LossesPane)
+        await until(lambda: app.runs.version > 0)
+        pane._drawn_s = -10.0
+        app._update_all()
+        await pilot.pause()
+        assert "executor/run1" in screen_text(app)
+        drawn = pane._drawn_s
+        for _ in range(5):
+            app._update_all()
+        assert pane._drawn_s == drawn
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert pane not in app._live_panes()
+
+
+async def test_the_next_step_leads_on() -> None:
+    center = FakeCenter()
+    async with face(center) as (app, pilot, _):
+        assert app.next_step == "demo"
+        center.state = replace(center.state, capture=full_state().capture)
+        app._update_all()
+        assert app.next_step == "record"
+        center.state = replace(center.state, recorder=RecorderState("unsaved"))
+        app._update_all()
+        assert app.next_step == "save"
+        center.state = replace(center.state, recorder=RecorderState(), sessions=1)
+        app._update_all()
+        assert app.next_step == "train_all"
+        center.state = replace(center.state, jobs=(JobState("j", "train", "train all", "done"),))
+        app._update_all()
+        assert app.next_step == "arm"
+        await pilot.pause()
+        assert "lets it fly" in screen_text(app)

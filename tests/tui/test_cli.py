@@ -1,0 +1,336 @@
+"""The command line: help, global options, errors in one line, JSON, and terminals that know few letters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.settings import Settings, SettingsError
+from engine import doctor
+from engine.source_spec import SourceSpec
+from tui import cli
+from tui.commands.invocation import UsageError, duration_s, shown_bytes, shown_duration, table
+from tui.commands.options import source_of
+
+SCRIPT = Path(sys.executable).parent / ("secondseat.exe" if os.name == "nt" else "secondseat")
+ALL = sorted(name for group in cli.COMMANDS.values() for name in group)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty present folder and home; nothing of this machine's display or keys."""
+    for name in [name for name in os.environ if name.startswith("SECONDSEAT_")] + ["DISPLAY", "WAYLAND_DISPLAY"]:
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([str(SCRIPT), *words], env={**os.environ, **environment}, capture_output=True, timeout=50, check=False)
+
+
+# -- finding the command
+
+
+def test_help_names_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"  {name} " in said for name in ALL)
+    assert all(option in said for option, _, _ in cli.GLOBAL_OPTIONS)
+    assert all(len(line) <= 100 for line in said.splitlines())
+    assert said.isascii()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_tells_its_options(name: str, capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    assert cli.main([name, "--help"]) == 0
+    assert f"secondseat {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["recrod"], "no such command: recrod; did you mean record?"),
+        (["--fast"], "no such option: --fast"),
+        (["config", "show", "--set"], "--set needs a value"),
+        (["record", "--for", "soon"], "'soon' is not a time; write it as 90s, 1.5m, 2h or 1:30"),
+        (["record", "--window", "x", "--monitor", "1"], "--window and --monitor: choose one of them"),
+        (["record", "--source", "arena", "--monitor", "1"], "--monitor needs --source screen"),
+        (["record", "--region=1,2,3"], "give left,top,width,height in px"),
+        (["evaluate", "--rungs", "dreams"], "use some of state,emulated,pixels"),
+    ],
+)
+def test_a_wrong_line_is_told_with_status_2(words: list[str], said: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_wrong_option_of_a_command_has_status_2(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["config", "show", "--fast"]) == 2
+    assert "--fast" in capsys.readouterr().err
+
+
+def test_global_options_may_stand_anywhere(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (
+        ["--set", "capture.fps=77", "config", "show", "--json"],
+        ["config", "--set=capture.fps=77", "show", "--json"],
+        ["config", "show", "--json", "--set", "capture.fps=77"],
+    ):
+        assert cli.main(words) == 0
+        assert json.loads(capsys.readouterr().out)["capture"]["fps"] == 77
+
+
+def test_a_relative_workspace_is_meant_from_here(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["config", "show", "--json", "--workspace", "ws"]) == 0
+    assert json.loads(capsys.readouterr().out)["paths"]["workspace"] == str(here / "ws")
+
+
+# -- settings
+
+
+def test_config_path_says_which_file_and_why(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["config", "path"]) == 0
+    assert capsys.readouterr().out == "no file: built-in defaults\n"
+    (here / "config.toml").write_text("[capture]\nfps = 50\n", encoding="utf-8")
+    assert cli.main(["config", "path", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"path": str(here / "config.toml"), "why": "the present folder"}
+
+
+def test_config_check_tells_everything_that_is_wrong(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["config", "check"]) == 0
+    (here / "config.toml").write_text("[capture]\nfps = 0\nspeed = 1\n", encoding="utf-8")
+    capsys.readouterr()
+    assert cli.main(["config", "check", "--json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["problems"]) == 2
+
+
+def test_a_wrong_setting_is_one_line_and_status_1(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "config.toml").write_text("[capture]\nfps = 0\n", encoding="utf-8")
+    assert cli.main(["sessions", "list"]) == 1
+    assert capsys.readouterr().err == "secondseat: config.toml [capture] fps: 0 is not a rate; use 1 to 240\n"
+    with pytest.raises(SettingsError):
+        cli.main(["sessions", "list", "--debug"])
+
+
+# -- facts
+
+
+def test_lists_of_an_empty_workspace_are_empty(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sessions", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert cli.main(["models", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"policies": [], "runs": []}
+    assert not list((here.parent / "home").rglob("*"))  # looking makes nothing
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["sessions", "show", "last"], "there is no session yet"),
+        (["models", "show"], "no policy yet; record some play"),
+        (["models", "rollback"], "nothing was promoted before"),
+        (["status"], "start one with: secondseat headless"),
+        (["stop"], "start one with: secondseat headless"),
+        (["train", "all"], "record some play first: secondseat record"),
+        (["train", "all", "--data-dir", "nowhere"], "there is no such folder"),
+        (["evaluate"], "no policy yet"),
+        (["config", "path", "--config", "nowhere.toml"], "there is no such file"),
+    ],
+)
+def test_what_is_missing_is_told_in_one_line(
+    words: list[str], said: str, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(here))  # no engine of the user's
+    assert cli.main(words) == 1
+    captured = capsys.readouterr()
+    assert said in captured.err.splitlines()[-1]
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_an_unforeseen_error_is_one_line_too(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("odd\nthing")
+
+    monkeypatch.setattr("data.catalog.list_sessions", broken)
+    assert cli.main(["sessions", "list"]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "unexpected KeyError" in error
+    assert "--debug" in error
+
+
+def test_an_unwritable_workspace_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "file").write_text("x", encoding="utf-8")
+    assert cli.main(["record", "--source", "arena", "--for", "2s", "--headless", "--workspace", "file"]) == 1
+    assert "cannot write to" in capsys.readouterr().err.splitlines()[-1]
+
+
+# -- what is passed on
+
+
+def test_train_takes_both_spellings_and_passes_them_on(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import engine.training
+
+    told: dict[str, Any] = {}
+
+    def train_levels(workspace: Path, level: str, **options: Any) -> engine.training.Trained:
+        told.update(options, workspace=workspace, level=level)
+        return engine.training.Trained({"executor": workspace / "run"}, {"executor": {"f1": 0.5}}, None, False, False)
+
+    monkeypatch.setattr(engine.training, "train_levels", train_levels)
+    (here / "mine").mkdir()
+    words = "train executor --batch_size 16 --data_dir ./mine --output-dir out --epochs=3 --lr 1e-3 --device cpu --quick --resume --seed 4"
+    assert cli.main([*words.split(), "--workspace", "ws", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["figures"] == {"executor": {"f1": 0.5}}
+    expected = {
+        "level": "executor",
+        "workspace": here / "ws",
+        "batch_size": 16,
+        "epochs": 3,
+        "lr": 1e-3,
+        "device": "cpu",
+        "quick": True,
+        "resume": True,
+        "seed": 4,
+        "data_dir": str(here / "mine"),
+        "output_dir": str(here / "ws" / "out"),
+        "game": "arena",
+    }
+    assert {name: told[name] for name in expected} == expected
+
+
+def spec(settings: Settings, **options: Any) -> SourceSpec:
+    names = ("source", "window", "monitor", "region", "pilot", "seed", "fps")
+    return source_of(settings, **{name: options.get(name) for name in names})
+
+
+def test_what_is_watched_follows_settings_and_options() -> None:
+    plain = Settings()
+    assert spec(plain).kind == "arena"
+    assert spec(plain, pilot="novice", seed=3, fps=20) == SourceSpec("arena", "novice", 3, fps=20, monitor=spec(plain).monitor)
+    assert spec(plain, window="Game").window == "Game"
+    assert spec(plain, window="Game").kind == "screen"
+    assert spec(plain, monitor=2).monitor == 2
+    assert spec(plain, monitor=2).window == ""
+    region = spec(plain, region="-1920,-200,640,360").region
+    assert region is not None
+    assert (region.left, region.top, region.width, region.height) == (-1920, -200, 640, 360)
+    screen = Settings.model_validate({"capture": {"source": "screen", "window": "Mine"}})
+    assert spec(screen).window == "Mine"
+    assert spec(screen, source="arena").kind == "arena"
+    with pytest.raises(UsageError, match="--pilot needs --source arena"):
+        spec(screen, pilot="expert")
+
+
+def test_times_and_sizes() -> None:
+    assert [duration_s(text) for text in ("90", "90s", "1.5m", "2h", "1:30", "1:00:00")] == [90, 90, 90, 7200, 90, 3600]
+    for text in ("", "0", "-5s", "soon", "nan", "9999h", "1:x"):
+        with pytest.raises(UsageError):
+            duration_s(text)
+    assert [shown_duration(s) for s in (5, 65, 3661)] == ["0:05", "1:05", "1:01:01"]
+    assert [shown_bytes(n) for n in (12, 1500, 2_500_000)] == ["12 B", "1.5 kB", "2.5 MB"]
+
+
+def test_tables_put_numbers_to_the_right() -> None:
+    assert table(("name", "n"), [("a", 5), ("bbbbb", 10)]) == "name    n\na       5\nbbbbb  10"
+
+
+# -- the doctor
+
+
+def test_the_doctor_never_raises_and_never_shows_a_key(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECONDSEAT_COACH_KEY", "sk-very-secret-value")
+    assert cli.main(["doctor"]) == 0
+    said = capsys.readouterr()
+    assert "from SECONDSEAT_COACH_KEY" in said.out
+    assert "very-secret" not in said.out + said.err
+
+    def broken() -> doctor.Check:
+        raise RuntimeError("no\nluck")
+
+    monkeypatch.setattr(doctor, "_terminal", broken)
+    found = {check.name: check for check in doctor.checks(Settings())}
+    assert found["terminal"].text == "could not be checked: RuntimeError: no luck"
+
+
+def test_the_doctor_says_what_is_missing_and_what_to_do(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform != "linux":
+        pytest.skip("X11 only")
+    found = {check.name: check for check in doctor.checks(Settings())}
+    assert list(found) == [
+        "display",
+        "capture",
+        "hotkeys",
+        "injection",
+        "detector",
+        "gpu",
+        "disk",
+        "coach key",
+        "terminal",
+        "python",
+        "licence",
+    ]
+    assert found["display"].state == "missing"
+    assert "DISPLAY" in found["display"].remedy
+    assert found["disk"].state == "ok"
+    monkeypatch.setenv("DISPLAY", ":7654")
+    assert {check.state for check in doctor.checks(Settings())[:1]} == {"missing"}
+    monkeypatch.setenv("DISPLAY", "elsewhere.example:0")  # never asked: that would be the network
+    assert "another machine" in doctor.checks(Settings())[0].text
+
+
+def test_the_doctor_names_a_detector_that_is_not_there(here: Path) -> None:
+    settings = Settings.model_validate(
+        {"game": "mine", "games": {"mine": {"name": "mine", "detector": "models/x.onnx"}, "arena": Settings().profile()}}
+    )
+    found = {check.name: check for check in doctor.checks(settings)}
+    assert found["detector"].state == "missing"
+    assert "x.onnx" in found["detector"].text
+    assert found["detector"].remedy
+
+
+# -- as a process
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "iso-8859-1", "utf-8"])
+def test_output_never_fails_on_letters_the_terminal_does_not_know(here: Path, encoding: str) -> None:
+    title = "🎮 ≠ ほし"
+    for words in (["config", "show"], ["config", "show", "--json"], ["sessions", "show", title]):
+        done = run(*words, "--set", f'capture.window="{title}"', PYTHONIOENCODING=encoding, LC_ALL="C", PYTHONUTF8="0")
+        assert b"Traceback" not in done.stderr
+        assert b"UnicodeEncodeError" not in done.stderr
+        if "--json" in words:
+            assert json.loads(done.stdout)["capture"]["window"] == title
+
+
+def test_a_closed_or_broken_stdout_is_no_error(here: Path) -> None:
+    if os.name != "posix":
+        pytest.skip("needs a POSIX shell")
+    shell = f"{SCRIPT} config show | head -n 1; {SCRIPT} --version >&-"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_without_a_terminal_the_face_says_so(here: Path) -> None:
+    done = subprocess.run([str(SCRIPT)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 2
+    assert "not a terminal" in done.stderr

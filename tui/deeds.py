@@ -1,0 +1,192 @@
+"""What the actions do that are the face's own: dialogs, screens, leaving. ``DEEDS`` is the table by action id.
+
+Screens and dialogs are imported when they are first opened: the first picture does not wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, cast
+
+from textual.app import App
+
+from tui.actions import Action
+from tui.app import SecondseatApp
+from tui.screens.live import LiveScreen
+
+RUNNING_BOT: Final = ("armed", "flying", "paused", "yielded")
+
+
+def edit(app: SecondseatApp) -> None:
+    """The form of the launcher's chosen row; what is accepted is kept and run."""
+    from tui.panes.actions import ActionsPane
+
+    live = app.live()
+    if live is None or app.screen is not live:
+        return
+    action = live.query_one(ActionsPane).chosen
+    if not action.form:
+        app.tell("info", f"{action.title} has no parameters", log=False)
+        return
+    _open_form(app, action, lambda: app.run_action_id(action.id))
+
+
+def _open_form(app: SecondseatApp, action: Action, then: Callable[[], None]) -> None:
+    from tui.parameters import Parameters
+    from tui.screens.dialogs import ParametersForm
+
+    def accepted(values: Parameters | None) -> None:
+        if values is not None:
+            app.memory.keep_parameters(action.id, values.model_dump())
+            then()
+
+    app.push_screen(ParametersForm(action.title, action.form, app.memory.parameters(action.id)), accepted)
+
+
+def _ask(
+    app: SecondseatApp, title: str, lines: list[str], answers: list[tuple[str, str]], commands: Mapping[str, Callable[[], None]]
+) -> None:
+    from tui.screens.dialogs import AskLetter
+
+    def answered(letter: str | None) -> None:
+        if letter:
+            commands[letter]()
+
+    if not isinstance(app.screen, AskLetter):
+        app.push_screen(AskLetter(title, lines, answers), answered)
+
+
+def arm(app: SecondseatApp) -> None:
+    """Ask before the bot flies, and name what it will fly in; when it is armed already: fly on, or disarm."""
+    bot, capture = app.newest.bot, app.newest.capture
+    if bot.phase in RUNNING_BOT:
+        _ask(
+            app,
+            "Arm and fly",
+            [f"{bot.policy or 'The bot'} is {bot.phase} in {bot.window or 'the arena'}."],
+            [("f", "fly on"), ("d", "disarm")],
+            {"f": lambda: app.send("fly"), "d": lambda: app.send("disarm")},
+        )
+        return
+    action = app.registry["arm"]
+    params = app.parameters(action)
+    params.pop("dry_run", None)
+    window = capture.detail or capture.source
+    if capture.source == "none":
+        window = "the chosen source (nothing is captured yet)"
+
+    def fly(dry_run: bool) -> None:
+        app.send("arm", then=lambda: app.send("fly"), dry_run=dry_run, **params)
+
+    _ask(
+        app,
+        "Arm and fly",
+        [
+            f"{params.get('policy') or 'The promoted policy'} will move the pointer and press keys in:",
+            f"  {window}",
+            f"Touch a key or the mouse and it hands back. {app.registry['stop_all'].key_text()} stops it.",
+        ],
+        [("y", "arm and fly"), ("d", "dry run: decide, but press nothing"), ("e", "choose the policy")],
+        {"y": lambda: fly(False), "d": lambda: fly(True), "e": lambda: _open_form(app, action, lambda: arm(app))},
+    )
+
+
+def stop_job(app: SecondseatApp) -> None:
+    """Stop the job of the launcher's chosen row, else the first that runs; asks."""
+    from tui.panes.actions import ActionsPane
+
+    running = [job for job in app.newest.jobs if job.phase in ("running", "queued")]
+    if not running:
+        app.tell("info", "no job runs", log=False)
+        return
+    job = running[0]
+    live = app.live()
+    if live is not None:
+        pane = live.query_one(ActionsPane)
+        chosen = pane.job_of(pane.chosen, app.newest)
+        if chosen is not None and chosen in running:
+            job = chosen
+    _ask(
+        app,
+        "Stop a job",
+        [f"{job.title}: {job.stage or job.phase}. What it has saved stays."],
+        [("y", "stop it")],
+        {"y": lambda: app.send("job_stop", id=job.id)},
+    )
+
+
+def full(app: SecondseatApp) -> None:
+    if isinstance(app.screen, LiveScreen):
+        app.screen.toggle_full()
+
+
+def keys(app: SecondseatApp) -> None:
+    from tui.screens.lists import KeysScreen
+
+    app.open_screen(KeysScreen)
+
+
+def doctor(app: SecondseatApp) -> None:
+    """The checks; on their screen already: look again."""
+    from tui.screens.lists import DoctorScreen
+
+    if isinstance(app.screen, DoctorScreen):
+        app.send("doctor")
+    else:
+        app.open_screen(DoctorScreen)
+
+
+def full_log(app: SecondseatApp) -> None:
+    from tui.screens.lists import FullLogScreen
+
+    app.open_screen(FullLogScreen)
+
+
+def sessions(app: SecondseatApp) -> None:
+    from tui.screens.data import SessionsScreen
+
+    app.open_screen(SessionsScreen)
+
+
+def palette(app: SecondseatApp) -> None:
+    from textual.command import CommandPalette
+
+    from tui.palette import RegistryCommands
+
+    if not CommandPalette.is_open(cast("App[object]", app)):
+        app.push_screen(CommandPalette(providers=[RegistryCommands], placeholder="find an action"))
+
+
+def quit_app(app: SecondseatApp) -> None:
+    """Leave when nothing runs, else ask what to do with what does."""
+    if app.leaving:
+        return
+    busy = app.host.busy()
+    if not busy:
+        app.leave()
+        return
+    _ask(
+        app,
+        "Quit",
+        ["Still running:", *(f"  {line}" for line in busy)],
+        [
+            ("s", "stop and save: the bot lets go, jobs end at a checkpoint"),
+            ("w", "wait: leave when it is done"),
+        ],
+        {"s": app.leave, "w": app.wait_then_leave},
+    )
+
+
+DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
+    "edit": edit,
+    "arm": arm,
+    "stop_job": stop_job,
+    "full": full,
+    "keys": keys,
+    "doctor": doctor,
+    "full_log": full_log,
+    "sessions": sessions,
+    "palette": palette,
+    "redraw": SecondseatApp.redraw,
+    "quit": quit_app,
+}

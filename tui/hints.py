@@ -1,0 +1,55 @@
+"""The one next step for somebody who is new, and the line that shows it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.text import Text
+
+from engine.state import EngineState
+from tui.actions import Registry
+from tui.pump import Phase
+from tui.theme import Look
+
+_WORDS: Final = {
+    "demo": "No sessions yet: {p} play, or {k} watch a pilot; then {r} records.",
+    "record": "No sessions yet: {k} records; {v} saves.",
+    "save": "The recording is not saved: {k} saves it, {x} discards it.",
+    "train_all": "Recorded. {k} trains on it; {r} records more.",
+    "arm": "Trained. {k} lets it fly.",
+}
+
+
+def next_step(state: EngineState, phase: Phase, trained: bool) -> str:
+    """The id of the action to do now; empty while something is under way."""
+    if phase != "ready":
+        return ""
+    if state.recorder.phase == "unsaved":
+        return "save"
+    if state.recorder.phase != "idle" or state.bot.phase != "disarmed" or any(job.phase == "running" for job in state.jobs):
+        return ""
+    if not state.sessions:
+        return "demo" if state.capture.source == "none" else "record"
+    trained = trained or any(job.kind == "train" and job.phase == "done" for job in state.jobs)
+    return "arm" if trained else "train_all"
+
+
+def hint(step: str, phase: Phase, failure: str, registry: Registry, look: Look) -> Text:
+    """The line above the footer when no answer stands there."""
+    palette, glyphs = look.palette, look.glyphs
+    if phase == "failed":
+        return Text(f" {glyphs.failed} the engine did not start: {failure}", palette.bad)
+    if phase == "starting":
+        return Text(f" {glyphs.waiting} starting the engine", palette.dim)
+    if not step:
+        return Text("")
+    names = {letter: registry[name].key_text() for letter, name in (("p", "play"), ("r", "record"), ("v", "save"), ("x", "discard"))}
+    words = _WORDS[step].format(k=registry[step].key_text(), **names)
+    return Text.assemble((f" {glyphs.pointer} Next: ", f"bold {palette.accent}"), (words, palette.accent))
+
+
+def answer(text: str, level: str, look: Look) -> Text:
+    """The answer to a command."""
+    palette, glyphs = look.palette, look.glyphs
+    sign, style = {"error": (glyphs.failed, palette.bad), "warning": (glyphs.needs, palette.warn)}.get(level, (glyphs.good, palette.good))
+    return Text(f" {sign} {text}", style)
