@@ -60,6 +60,8 @@ GLOBAL_OPTIONS: Final[tuple[tuple[str, str, str], ...]] = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit status: 0 done, 1 an error, 2 a wrong command line, 130 interrupted."""
+    if arguments is None:
+        _speak_utf8()
     _prepare_process()
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
@@ -82,6 +84,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         say_error(_told(error))
         return 1
+
+
+def _speak_utf8() -> None:
+    """Start over in UTF-8 mode where the locale knows too few letters for file names and window titles (LC_ALL=C).
+
+    What is printed stays in the terminal's own encoding, with replacements.
+    """
+    if os.name != "posix" or sys.getfilesystemencoding().lower() == "utf-8" or os.environ.get("PYTHONUTF8") == "1":
+        return
+    os.environ["PYTHONUTF8"] = "1"
+    os.environ.setdefault("PYTHONIOENCODING", f"{getattr(sys.stdout, 'encoding', None) or 'ascii'}:replace")
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _prepare_process() -> None:
@@ -154,6 +168,11 @@ def _dispatch(invocation: Invocation, rest: list[str]) -> int:
     if entry is None:
         raise UsageError(_unknown(name))
     from importlib import import_module
+
+    if not invocation.debug and not sys.warnoptions:
+        import warnings
+
+        warnings.simplefilter("ignore")  # libraries warn programmers, not the person at the terminal
 
     command = getattr(import_module(f"tui.commands.{entry.module}"), entry.app)
     try:

@@ -23,9 +23,7 @@ def evaluate(
     episodes: Annotated[int, typer.Option("--episodes", min=2, max=100_000, help="episodes of a minute each, for everybody")] = 20,
     rungs: Annotated[str, typer.Option("--rungs", help="how it sees, with commas: state, emulated, pixels")] = "state,emulated,pixels",
     first_seed: Annotated[int | None, typer.Option("--first-seed", min=0, help="without: the arena's own list of test seeds")] = None,
-    workers: Annotated[
-        int, typer.Option("--workers", min=1, max=64, help="episodes flown at a time; without: one per core, at most 8")
-    ] = 0,
+    workers: Annotated[int, typer.Option("--workers", min=0, max=64, help="episodes flown at a time; 0: one per core, at most 8")] = 0,
     as_json: Json = False,
 ) -> None:
     """Fly episodes on the same seeds as random and the demonstrator, and say where the policy stands between them.
