@@ -294,9 +294,9 @@ class TruthClient:
         return state_from_json(self.request(timeout_s, state=True)["arrays"])
 
     def _receive(self, timeout_s: float) -> None:
-        ready, _, _ = select.select([self._connection], [], [], timeout_s)
         gone = ""
         try:
+            ready, _, _ = select.select([self._connection], [], [], timeout_s)
             while ready:
                 chunk = self._connection.recv(1 << 16)
                 if not chunk:
@@ -305,7 +305,7 @@ class TruthClient:
                 self._incoming += chunk
         except BlockingIOError:
             pass
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: closed on this side, by another thread
             gone = str(error)
         *lines, rest = bytes(self._incoming).split(b"\n")
         self._incoming[:] = rest
