@@ -180,7 +180,7 @@ class Recorder:
             if self._queue and self._bytes + size > self._queue_bytes:
                 self._dropped += 1
                 return False
-            self._due_ns = self._due_ns + period_ns if frame.time_ns - self._due_ns < period_ns else frame.time_ns + period_ns
+            self._due_ns = max(self._due_ns + period_ns, frame.time_ns - 2 * period_ns)  # late pictures may come in a burst
             self._bytes += size
             self._machine.captured()
             self._put(frame)

@@ -66,16 +66,16 @@ def test_one_that_is_being_recorded_is_live(tmp_path: Path) -> None:
     writer.remove()
 
 
-def test_two_thousand_sessions_are_listed_quickly(tmp_path: Path) -> None:
+def test_many_sessions_are_listed_quickly(tmp_path: Path) -> None:
     folder = write_session(tmp_path, 5)
     metadata = (folder / "metadata.json").read_bytes()
-    for number in range(1999):
+    for number in range(499):
         other = folder.parent / f"20200101T{number:06d}Z_play_arena"
         other.mkdir()
         (other / "metadata.json").write_bytes(metadata)
     started = time.monotonic()
-    assert len(list_sessions(tmp_path)) == 2000
-    assert time.monotonic() - started < 5.0  # 0.3 s alone on a core; the bound leaves room for a busy machine
+    assert len(list_sessions(tmp_path)) == 500
+    assert time.monotonic() - started < 3.0  # 0.1 s alone on a core; the bound leaves room for a busy machine
     shutil.rmtree(folder.parent)
 
 

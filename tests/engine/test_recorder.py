@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ from data.catalog import list_sessions
 from data.metadata import Source
 from data.profile import ARENA_PROFILE
 from data.schema import Frame, InputEvent
-from data.session import open_session
+from data.session import SessionWriter, open_session
 from data.trash import list_trash, undo
 from engine.recorder import Recorder, RecordingSettings
 from tests.support.sessions import FRAME_NS, picture, step
@@ -249,16 +250,34 @@ def test_keys_with_nothing_to_do_say_so(rig: MakeRig) -> None:
     assert it.said == ["info: nothing to save: F5 starts a recording", "info: nothing to discard"]
 
 
-def test_a_full_queue_drops_and_counts_and_never_waits(rig: MakeRig) -> None:
+def test_a_full_queue_drops_and_counts_and_never_waits(rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> None:
     it = rig(queue_bytes=5 * picture(0).nbytes)
     it.press("f5")
+    write = SessionWriter.write_frame
+
+    def slow(writer: SessionWriter, frame: Frame) -> int:
+        time.sleep(0.02)
+        return write(writer, frame)
+
+    monkeypatch.setattr(SessionWriter, "write_frame", slow)
     start = time.monotonic()
-    taken = it.play(2000, steps=False)
-    assert time.monotonic() - start < 2.0
+    taken = it.play(1000, steps=False)
+    assert time.monotonic() - start < 10.0  # waiting for the disk would have taken 20 s
     it.press("f6")
     counts = open_session(it.folders()[0]).metadata.counts
     assert counts.dropped_frames > 0
-    assert (counts.frames, counts.frames + counts.dropped_frames) == (taken, 2000)
+    assert (counts.frames, counts.frames + counts.dropped_frames) == (taken, 1000)
+
+
+def test_pictures_that_come_late_and_in_bursts_are_all_kept(rig: MakeRig) -> None:
+    it = rig()
+    it.press("f5")
+    begin = it.clock.now
+    for number in range(90):
+        it.clock.now = begin + number * 33_333_333 + (60_000_000 if number % 9 == 0 else 62_000_000 if number % 9 == 1 else 40_000_000)
+        it.recorder.offer_frame(Frame(number, it.clock.now, picture(number)))
+    it.press("f6")
+    assert open_session(it.folders()[0]).metadata.counts.frames == 90
 
 
 def test_a_source_that_is_faster_than_asked_is_thinned(rig: MakeRig) -> None:
@@ -279,6 +298,16 @@ def test_an_unwritable_folder_is_refused_at_f5(rig: MakeRig, tmp_path: Path) -> 
     assert it.recorder.state().phase == "idle"
     assert it.said[-1].startswith("error: cannot record: ")
     assert str(tmp_path / "file") in it.said[-1]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_refused_at_f5(rig: MakeRig, tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    (workspace / "sessions").mkdir(parents=True)
+    (workspace / "sessions").chmod(0o555)
+    it = rig(workspace=workspace)
+    it.press("f5")
+    assert f"cannot record: {workspace / 'sessions'}: Permission denied" in it.said[-1]
 
 
 def test_a_full_disk_is_refused_at_f5(rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> None:
