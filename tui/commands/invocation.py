@@ -5,13 +5,10 @@ Imported at start-up: nothing heavy at the top.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import typer
@@ -24,8 +21,7 @@ class UsageError(Exception):
     """The command line itself is wrong; the exit status is 2."""
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(NamedTuple):
     """The options that stand before, between or behind any command's own."""
 
     config: str = ""
@@ -45,6 +41,8 @@ class Invocation:
 
     def load(self, *, strict: bool) -> tuple[Settings, tuple[str, ...]]:
         """The settings and what is to be said of them (see ``data.settings_io.load_settings``)."""
+        from pathlib import Path
+
         from data.settings_io import load_settings
 
         return load_settings(Path(self.config) if self.config else None, self.all_overrides(), strict=strict)
@@ -90,6 +88,8 @@ def say(text: str) -> None:
 
 def say_json(value: Any) -> None:
     """One JSON value, in ASCII, so that every terminal and pipe takes it."""
+    import json
+
     print(json.dumps(value, indent=2, default=str))
 
 
