@@ -223,20 +223,28 @@ class Recorder:
     def state(self) -> RecorderState:
         """A snapshot for the face."""
         with self._lock:
-            machine, figures = self._machine, self._sink.figures
+            machine = self._machine
             phase = "paused" if machine.paused else machine.phase
-            return RecorderState(
-                phase="saving" if self._busy and phase == "idle" else phase,
-                session=figures.session if phase != "idle" or self._busy else "",
+            if phase == "idle" and self._busy:
+                phase = "saving"
+            common = RecorderState(
+                phase=phase,
+                disk_free_bytes=self._disk_free,
+                note=machine.waiting if machine.paused else self._note,
+                last_session=self._last_session,
+            )
+            if phase == "idle":
+                return common
+            figures = self._sink.figures
+            return replace(
+                common,
+                session=figures.session,
                 duration_s=figures.duration_s,
                 frames=figures.frames,
                 events=figures.events,
                 steps=figures.steps,
                 size_bytes=figures.size_bytes,
-                disk_free_bytes=self._disk_free,
                 dropped_frames=self._dropped,
-                note=machine.waiting if machine.paused else self._note,
-                last_session=self._last_session,
             )
 
     def wait(self, timeout_s: float = 10.0) -> bool:

@@ -177,7 +177,7 @@ class RecordingSink:
             return self._was_saved(writer, writer.settle(), why)
         writer.unlock()
         trash_folder(writer.folder)
-        return Outcome("info", f"discarded {writer.id}: it is in the trash, 'secondseat sessions undo' brings it back")
+        return Outcome("info", f"discarded {writer.id}: it is in the trash, 'secondseat sessions trash --undo last' brings it back")
 
     def fail(self, why: str, end_ns: int) -> Outcome | None:
         """Ends the present recording after a failure and tells why, with the number of frames that were kept."""

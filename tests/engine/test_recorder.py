@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -300,14 +301,24 @@ def test_an_unwritable_folder_is_refused_at_f5(rig: MakeRig, tmp_path: Path) -> 
     assert str(tmp_path / "file") in it.said[-1]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_is_refused_at_f5(rig: MakeRig, tmp_path: Path) -> None:
-    workspace = tmp_path / "w"
-    (workspace / "sessions").mkdir(parents=True)
-    (workspace / "sessions").chmod(0o555)
-    it = rig(workspace=workspace)
-    it.press("f5")
-    assert f"cannot record: {workspace / 'sessions'}: Permission denied" in it.said[-1]
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders here have no such permissions")
+def test_a_read_only_folder_is_refused_at_f5(rig: MakeRig) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # not under tmp_path, into which only its owner may look
+        sessions = Path(folder) / "sessions"
+        sessions.mkdir()
+        sessions.chmod(0o555)
+        Path(folder).chmod(0o755)
+        it = rig(workspace=Path(folder))
+        before = os.geteuid()
+        if before == 0:  # root may write anywhere: be nobody meanwhile
+            os.seteuid(65534)
+        try:
+            it.press("f5")
+        finally:
+            os.seteuid(before)
+        assert f"cannot record: {sessions}: Permission denied" in it.said[-1]
+        assert it.recorder.state().phase == "idle"
+        assert list(sessions.iterdir()) == []
 
 
 def test_a_full_disk_is_refused_at_f5(rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> None:
