@@ -38,6 +38,7 @@ class Hand:
         self.cursor = (MAP_WIDTH_PX / 2, MAP_HEIGHT_PX / 2)
         self._reach: _Reach | None = None
         self._keys: list[str] = []
+        self._down: frozenset[str] = frozenset()
 
     @property
     def busy(self) -> bool:
@@ -61,7 +62,7 @@ class Hand:
         self._reach = None
 
     def press(self, key: str) -> None:
-        """Press a key in the next tick (one key a tick, in order)."""
+        """Press a key in the next tick it is up (one key a tick, in order)."""
         self._keys.append(key)
 
     def tick(self, cursor: tuple[float, float] | None) -> Action:
@@ -81,9 +82,10 @@ class Hand:
             x = reach.start[0] + (end_x - reach.start[0]) * share
             y = reach.start[1] + (end_y - reach.start[1]) * share
             self.cursor = (min(max(x, 1.0), MAP_WIDTH_PX - 1.0), min(max(y, 1.0), MAP_HEIGHT_PX - 1.0))
-        if self._keys:
+        if self._keys and self._keys[0] not in self._down:
             onsets.append(self._keys.pop(0))
-        return Action(self.cursor[0] / MAP_WIDTH_PX, self.cursor[1] / MAP_HEIGHT_PX, tuple(onsets), frozenset(onsets))
+        self._down = frozenset(onsets)
+        return Action(self.cursor[0] / MAP_WIDTH_PX, self.cursor[1] / MAP_HEIGHT_PX, tuple(onsets), self._down)
 
     def _notice(self, x: float, y: float) -> None:
         """When something else moved the cursor, go on from where it is."""

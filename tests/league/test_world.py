@@ -146,7 +146,7 @@ def test_warm_compiles_in_a_child_and_says_what_failed() -> None:
         world.warm("no_such_kernel")
 
 
-def test_an_unwritable_cache_falls_back_to_a_private_folder(tmp_path, monkeypatch) -> None:  # noqa: ANN001
+def test_an_unwritable_cache_falls_back_to_a_private_folder(tmp_path, monkeypatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))

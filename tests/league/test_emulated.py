@@ -1,0 +1,204 @@
+"""Observations without pixels: exact ones agree with the world, faulty ones are as faulty as they say."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+
+from data.schema import Observation
+from league.arena import sizes
+from league.arena.emulated import EmulatedObserver, PerceptionSettings, TruthObserver, exact_status
+from league.arena.episode import TICK_NS, fly
+from league.arena.pilots import make_pilot
+from league.arena.skirmish import new_worlds, step
+from league.arena.truth import objects
+from league.arena.world import WorldState
+
+FAULTLESS = PerceptionSettings(
+    miss={}, centre_px=0, size_px=0, latency_ticks=0, id_switch=0, false_positives=0, confirm_hits=1, level_noise=0, missing=0, wrong_flag=0
+)
+
+
+def flight(observer: TruthObserver | EmulatedObserver, ticks: int = 300, seed: int = 4) -> list[Observation]:
+    seen: list[Observation] = []
+    fly(make_pilot("expert", 1), seed, ticks, observer, lambda observation, _: seen.append(observation))
+    return seen
+
+
+def test_exact_boxes_have_the_stated_sizes_and_places() -> None:
+    state = new_worlds(3, [1, 2, 3])
+    step(state, np.array([1, 1, 1]), np.full((3, 2), 0.4), None, ticks=40)
+    state.ship_lock[1, 0] = int(np.flatnonzero(state.ship_alive[1, 1:])[0]) + 1
+    state.ship_has_dest[1, 0] = True
+    seen = TruthObserver().observe(state, 1, 5, (0.1, 0.2)).tracks
+    count = state.ship_alive[1].sum() + state.loot_alive[1].sum() + 5 + 2 + state.shot_alive[1].sum() + 2
+    assert len(seen) == count
+    px = seen.boxes * np.array([640, 360, 640, 360])
+    for kind, name in enumerate(sizes.CLASSES):
+        if name in sizes.BOX_PX:
+            assert np.allclose(px[seen.classes == kind, 2:], sizes.BOX_PX[name], atol=1e-3)
+    rocks = px[seen.classes == sizes.ROCK]
+    assert np.allclose(rocks[:, 2], 2 * state.rock_radius[1], atol=1e-3)
+    me = px[seen.classes == sizes.SELF][0]
+    assert np.allclose(me[:2], state.ship_pos[1, 0], atol=1e-3)
+    ring = px[seen.classes == sizes.LOCK][0]
+    locked = int(state.ship_lock[1, 0])
+    assert np.allclose(ring[:2], state.ship_pos[1, locked], atol=1e-3)
+    assert ring[2] == pytest.approx(sizes.SHIP_BOX_PX[state.ship_kind[1, locked]] + sizes.LOCK_MARGIN_PX, abs=1e-3)
+
+
+def test_shots_are_told_apart_by_whose_they_are() -> None:
+    state = new_worlds(1, [3])
+    state.shot_alive[0, :2] = True
+    state.shot_owner[0, :2] = (0, 3)
+    classes = objects(state, 0).classes.tolist()
+    assert classes.count(sizes.SHOT) == classes.count(sizes.HOSTILE_SHOT) == 1
+
+
+def test_velocities_are_those_of_the_world_between_observations() -> None:
+    seen = flight(TruthObserver())
+    errors = []
+    for a, b in itertools.pairwise(seen):
+        common, ia, ib = np.intersect1d(a.tracks.ids, b.tracks.ids, return_indices=True)
+        moved = (b.tracks.boxes[ib, :2] - a.tracks.boxes[ia, :2]) / 0.05
+        mean = (a.tracks.velocities[ia] + b.tracks.velocities[ib]) / 2
+        errors.append(np.abs(moved - mean).ravel())
+        assert len(common) > 5
+    assert np.median(np.concatenate(errors)) < 0.01
+
+
+def test_an_id_stays_with_its_thing_and_is_never_used_again() -> None:
+    kinds: dict[int, int] = {}
+    gone: set[int] = set()
+    previous: set[int] = set()
+    for observation in flight(TruthObserver(), 1200):
+        now = dict(zip(observation.tracks.ids.tolist(), observation.tracks.classes.tolist(), strict=True))
+        assert len(now) == len(observation.tracks)
+        gone |= previous - set(now)
+        assert not gone & set(now)
+        for track_id, kind in now.items():
+            assert kinds.setdefault(track_id, kind) == kind
+        previous = set(now)
+    assert len(gone) > 50
+
+
+def test_ages_grow_with_time() -> None:
+    observer = TruthObserver()
+    state = new_worlds(1, [3])
+    first = observer.observe(state, 0, 1_000, None)
+    assert first.tracks.ages_s.max() == 0
+    step(state, None, None, None)
+    second = observer.observe(state, 0, 1_000 + TICK_NS, None)
+    assert second.tracks.ages_s.max() == pytest.approx(0.05)
+    assert second.cursor is None
+    assert observer.observe(new_worlds(1, [3]), 0, 10 * TICK_NS, None).tracks.ages_s.max() == 0
+
+
+def test_status_is_what_the_gauges_show() -> None:
+    state = new_worlds(1, [3])
+    state.ship_hp[0, 0], state.ship_cooldowns[0, 0], state.ship_ammo[0, 0] = 0.25, (0.1, 0.2, 0.3), 3
+    status = exact_status(state, 0)
+    assert status.levels["hp"] == 0.25
+    assert list(status.cooldowns.values()) == pytest.approx([0.1, 0.2, 0.3])
+    assert status.choices == {"ammo": 3}
+    assert status.flags == {"locked": False, "firing": False}
+
+
+class Both(TruthObserver):
+    """Observes the same world exactly and by emulation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emulated = EmulatedObserver(FAULTLESS)
+        self.pairs: list[tuple[Observation, Observation]] = []
+
+    def observe(self, state: WorldState, i: int, time_ns: int, cursor: tuple[float, float] | None) -> Observation:
+        exact = super().observe(state, i, time_ns, cursor)
+        self.pairs.append((exact, self.emulated.observe(state, i, time_ns, cursor)))
+        return exact
+
+
+def test_faultless_emulation_shows_the_truth() -> None:
+    both = Both()
+    flight(both)
+    assert len(both.pairs) == 300
+    for exact, emulated in both.pairs:
+        assert exact.status == emulated.status
+        rows = np.flatnonzero(emulated.tracks.unseen_s == 0)
+        assert sorted(exact.tracks.classes.tolist()) == sorted(emulated.tracks.classes[rows].tolist())
+        for kind, box in zip(emulated.tracks.classes[rows], emulated.tracks.boxes[rows], strict=True):
+            apart = np.abs(exact.tracks.boxes - box).max(axis=1)
+            assert apart[exact.tracks.classes == kind].min() < 0.01
+
+
+def test_emulation_is_reproducible_by_seed() -> None:
+    a, b, other = (flight(EmulatedObserver(seed=s), 200) for s in (7, 7, 8))
+    assert all(np.array_equal(x.tracks.boxes, y.tracks.boxes) and x.status == y.status for x, y in zip(a, b, strict=True))
+    assert not all(np.array_equal(x.tracks.boxes, y.tracks.boxes) for x, y in zip(a, other, strict=True))
+
+
+def test_latency_shows_the_picture_of_earlier() -> None:
+    settings = PerceptionSettings(**{**{k: getattr(FAULTLESS, k) for k in FAULTLESS.__slots__}, "latency_ticks": 3})
+    exact, late = flight(TruthObserver(), 60), flight(EmulatedObserver(settings), 60)
+    assert late[0].age_s == 0
+    assert all(o.age_s == pytest.approx(0.15) for o in late[3:])
+    assert late[40].frame_time_ns == exact[37].time_ns
+    assert late[40].time_ns == exact[40].time_ns
+
+
+def test_misses_coast_and_noise_are_as_asked() -> None:
+    settings = PerceptionSettings(miss={"rock": 0.3}, centre_px=2.0, id_switch=0, false_positives=0, alpha=1.0)
+    rocks = [o.tracks for o in flight(EmulatedObserver(settings, seed=2), 900)][20:]
+    rows = [t.classes == sizes.ROCK for t in rocks]
+    assert 0.25 < np.mean(np.concatenate([t.unseen_s[r] > 0 for t, r in zip(rocks, rows, strict=True)])) < 0.35
+    assert np.mean([r.sum() for r in rows]) > 4.9, "a missed rock is carried on"
+    fresh = [t.boxes[r & (t.unseen_s == 0)] * 640 for t, r in zip(rocks, rows, strict=True)]
+    ids = [t.ids[r & (t.unseen_s == 0)] for t, r in zip(rocks, rows, strict=True)]
+    one = ids[0][0]
+    x = np.array([b[i == one][0, 0] for b, i in zip(fresh, ids, strict=True) if one in i])
+    assert 1.6 < x.std() < 2.4
+
+
+def test_velocity_is_filtered_towards_the_truth() -> None:
+    errors = []
+    truth, noisy = flight(TruthObserver(), 400), flight(EmulatedObserver(PerceptionSettings(latency_ticks=0, false_positives=0)), 400)
+    for a, b in zip(truth[20:], noisy[20:], strict=True):
+        for kind in (sizes.DRONE, sizes.RAIDER):
+            rows = (b.tracks.classes == kind) & (b.tracks.ages_s > 0.5) & (b.tracks.unseen_s == 0)
+            for box, velocity in zip(b.tracks.boxes[rows], b.tracks.velocities[rows], strict=True):
+                mine = np.abs(a.tracks.boxes[:, :2] - box[:2]).sum(axis=1)
+                mine[a.tracks.classes != kind] = 9
+                if mine.min() < 0.02:
+                    errors.append(np.abs(a.tracks.velocities[mine.argmin()] - velocity) * (640, 360))
+    assert np.median(np.concatenate(errors)) < 15.0  # px/s, of 60 to 100
+
+
+def test_ids_change_at_about_the_asked_rate_and_never_come_back() -> None:
+    seen = flight(EmulatedObserver(PerceptionSettings(id_switch=0.02, false_positives=0, miss={}), seed=3), 900)
+    rocks = [set(o.tracks.ids[o.tracks.classes == sizes.ROCK].tolist()) for o in seen]
+    fresh = sum(len(b - a) for a, b in itertools.pairwise(rocks[5:]))
+    assert 0.6 < fresh / (0.02 * 5 * len(rocks)) < 1.4
+    last_seen: dict[int, int] = {}
+    for tick, observation in enumerate(seen):
+        for track_id in observation.tracks.ids.tolist():
+            assert last_seen.get(track_id, tick) >= tick - 1
+            last_seen[track_id] = tick
+
+
+@pytest.mark.parametrize(("change", "message"), [({"miss": {"dragon": 0.1}}, "dragon"), ({"latency_ticks": -1}, "latency_ticks")])
+def test_wrong_settings_are_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        EmulatedObserver(PerceptionSettings(**change))  # type: ignore[arg-type]
+
+
+def test_an_observation_takes_well_under_a_millisecond() -> None:
+    state = new_worlds(1, [3])
+    for observer in (TruthObserver(), EmulatedObserver()):
+        begin = time.process_time()
+        for tick in range(200):
+            step(state, None, None, None)
+            observer.observe(state, 0, tick * TICK_NS, (0.5, 0.5))
+        assert (time.process_time() - begin) / 200 < 2e-3
