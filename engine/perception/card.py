@@ -22,7 +22,8 @@ class DetectorError(Exception):
 @dataclass(frozen=True, slots=True)
 class DetectorCard:
     """``size`` is width, height in px of the network's input. ``sha256`` is that of the ONNX file. ``figures`` were
-    measured on pictures of seeds that training never saw. ``picture_version`` names the look of the game's pictures."""
+    measured on pictures of seeds that training never saw. ``picture_version`` names the look of the game's pictures.
+    ``box_scales``: by class, how many times too large the network's boxes are (1 where not named)."""
 
     game: str
     classes: tuple[str, ...]
@@ -33,6 +34,7 @@ class DetectorCard:
     seed: int
     sha256: str
     picture_version: str = ""
+    box_scales: Mapping[str, float] = field(default_factory=dict[str, float])
     training: Mapping[str, Any] = field(default_factory=dict[str, Any])
     figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -54,12 +56,13 @@ def read_card(path: Path) -> DetectorCard:
             seed=int(raw["seed"]),
             sha256=str(raw["sha256"]),
             picture_version=str(raw.get("picture_version", "")),
+            box_scales={str(k): float(v) for k, v in raw.get("box_scales", {}).items()},
             training=dict(raw.get("training", {})),
             figures=dict(raw.get("figures", {})),
         )
     except FileNotFoundError as error:
         raise DetectorError(f"{path} is missing: a detector needs its card beside its weights") from error
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise DetectorError(f"{path} is not a detector's card ({type(error).__name__}: {error}); train the detector again") from error
 
 

@@ -48,8 +48,9 @@ class Detector:
         self.notice = ""
         """What the user should know about how it runs (an asked device that is not there); empty: nothing."""
         self._run = run
-        self._classes = len(profile.classes)
         self._roles = np.array([ROLES.index(role) for role in profile.roles()], np.int32)
+        scales = card.box_scales if card is not None else {}
+        self._box_scales = np.array([scales.get(name, 1.0) for name in profile.class_names()], np.float32)
         width, height = size
         self._canvas = np.full((height, width, 3), _PADDING, np.uint8)
         self._input = np.zeros((1, 3, height, width), np.float32)
@@ -79,6 +80,7 @@ class Detector:
         boxes[:, 0] -= left
         boxes[:, 1] -= top
         boxes /= scale * np.array([image.shape[1], image.shape[0]] * 2, np.float32)
+        boxes[:, 2:] /= self._box_scales[kinds[stays]][:, None]
         inside = ((boxes[:, :2] >= 0) & (boxes[:, :2] <= 1)).all(1)
         return Detections(boxes[inside].astype(np.float32), kinds[stays][inside], confidences[stays][inside].astype(np.float32))
 

@@ -1,0 +1,174 @@
+"""Training the arena's detector, from nothing to a file that flies: pictures, training, export, judgement, card."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from data.profile import ARENA_PROFILE, GameProfile
+from data.workspace import Workspace
+from engine.arena_pictures import BOX_SCALES, HELD_OUT_SEED, TRAIN_SEED, picture_version, write_yolo_folder
+from engine.arena_pictures import pictures as labelled_pictures
+from engine.perception.card import DetectorCard, file_sha256
+from engine.perception.detector import Detector, open_detector
+from engine.perception.judging import Labelled, judge
+from engine.perception.tracker import BEGIN_AT
+from engine.runtime.progress import EtaReport, Progress, Report, ignore, part
+from trainers.detector import NETWORK, DetectorProgress, DetectorSettings, TrainedDetector, export_onnx, save_weights, train_detector
+
+JUDGED_SEED: Final = HELD_OUT_SEED + 1_500_000
+"""World seeds that neither training nor the choice of the best epoch has seen."""
+COMMAND: Final = "secondseat train detector --source arena"
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorResult:
+    """``weights``: the ONNX file; its card (.json) and tensors (.safetensors) lie beside it."""
+
+    weights: Path
+    complete: bool
+    figures: dict[str, Any]
+
+    def __str__(self) -> str:
+        state = "" if self.complete else " (stopped early)"
+        precision = f"mAP50 {self.figures['map50']:.2f}, mAP50-95 {self.figures['map50_95']:.2f}"
+        return f"{self.weights.parent.name}/{self.weights.name}: {precision}{state}"
+
+
+def train_arena_detector(
+    workspace: Path,
+    pictures: int = 2600,
+    judged: int = 300,
+    settings: DetectorSettings | None = None,
+    report: Report = ignore,
+    should_stop: Callable[[], bool] | None = None,
+    run_name: str | None = None,
+    start_from: Path | None = None,
+    **changed: Any,
+) -> DetectorResult:
+    """Train a detector for the arena in ``<workspace>/models/detector/<run>/``.
+
+    Makes its own pictures (in the run's folder, removed afterwards). Ctrl-C while it trains saves and judges what was
+    learnt so far; while it makes pictures it raises KeyboardInterrupt. ``start_from`` are tensors of an earlier run.
+    ``changed``: fields of the settings by name (``epochs=3``).
+
+    Raises WorkspaceError when the workspace cannot be written to, trainers.detector.DetectorTrainingError when
+    Ultralytics is missing.
+    """
+    chosen = replace(settings if settings is not None else DetectorSettings(), **changed)
+    place = Workspace(workspace)
+    name = run_name if run_name is not None else time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + "_arena"
+    folder = place.made(place.models / "detector" / name)
+    told = EtaReport(report)
+    dataset = folder / "pictures"
+    run_dir = place.relative(folder)
+    try:
+        write_yolo_folder(
+            dataset,
+            pictures,
+            max(8, pictures // 13),
+            chosen.seed,
+            lambda done: told(Progress("pictures", 0.05 * done, run_dir=run_dir)),
+            should_stop,
+        )
+        learning = part(told, 0.05, 0.85)
+
+        def forward(step: DetectorProgress) -> None:
+            learning(Progress(step.stage, step.done, step.eta_s, _as_text(step.figures), run_dir))
+
+        trained = train_detector(dataset, folder, chosen, forward, should_stop, start_from)
+    finally:
+        shutil.rmtree(dataset, ignore_errors=True)
+    training: dict[str, Any] = {"pictures": pictures, "epochs": trained.epochs_done, "complete": trained.complete, **_settings(chosen)}
+    if start_from is not None:
+        training["started_from"] = start_from.name
+    return finish(trained, folder / "arena_detector.onnx", chosen, training, judged, part(told, 0.9, 0.1))
+
+
+def finish(
+    trained: TrainedDetector, weights: Path, settings: DetectorSettings, training: dict[str, Any], n_judged: int, progress: Report = ignore
+) -> DetectorResult:
+    """Export, judge on pictures of unseen seeds, and write tensors, ONNX and card."""
+    save_weights(trained.network, weights.with_suffix(".safetensors"))
+    exported = export_onnx(trained.network, weights, settings.size)
+    card = DetectorCard(
+        game=ARENA_PROFILE.name,
+        classes=trained.classes,
+        size=settings.size,
+        network=NETWORK,
+        width=settings.width,
+        command=COMMAND,
+        seed=settings.seed,
+        sha256=file_sha256(weights),
+        picture_version=picture_version(),
+        box_scales=BOX_SCALES,
+        training=training,
+    )
+    card.write(weights.with_suffix(".json"))
+    figures = arena_figures(open_detector(weights, ARENA_PROFILE, "onnxruntime"), n_judged, progress=progress)
+    figures["ms_per_picture"] = speeds(weights, ARENA_PROFILE)
+    figures["torch_onnx_difference"] = {"box_px": round(exported.box_difference_px, 5), "score": exported.score_difference}
+    figures["size_bytes"] = exported.size_bytes
+    DetectorCard(**{**{k: getattr(card, k) for k in card.__slots__}, "figures": figures}).write(weights.with_suffix(".json"))
+    return DetectorResult(weights, trained.complete, figures)
+
+
+def arena_figures(
+    detector: Detector, n: int, seed: int = JUDGED_SEED, coded_share: float = 0.4, progress: Report = ignore
+) -> dict[str, Any]:
+    """The detector's figures on ``n`` pictures of unseen seeds (see ``judging.judge``), and the recall of shots."""
+
+    def looked() -> Iterator[Labelled]:
+        for k, picture in enumerate(labelled_pictures(n, seed, coded_share)):
+            height, width = picture.image.shape[:2]
+            yield Labelled(picture.classes, picture.boxes, detector.detect(picture.image, 0.01), width, height)
+            if k % 20 == 0:
+                progress(Progress("judging", k / n))
+
+    figures = judge(looked(), ARENA_PROFILE.class_names(), BEGIN_AT)
+    shots = [figures["classes"][name] for name in ("shot", "hostile_shot")]
+    total = sum(s["n"] for s in shots)
+    figures["shot_recall_3px"] = round(sum(s["near_recall"] * s["n"] for s in shots) / total, 4) if total else 0.0
+    figures["seed"], figures["confidence"] = seed, BEGIN_AT
+    return figures
+
+
+def speeds(weights: Path, profile: GameProfile, repeats: int = 60) -> dict[str, float]:
+    """Milliseconds per 640x360 picture, median, by every runtime that works here; one thread each."""
+    from engine.perception.card import DetectorError
+
+    image = next(labelled_pictures(1, JUDGED_SEED)).image
+    measured: dict[str, float] = {}
+    for runtime in ("openvino", "onnxruntime", "torch"):
+        try:
+            detector = open_detector(weights, profile, runtime)
+        except DetectorError:
+            continue
+        times: list[float] = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            detector.detect(image)
+            times.append(time.perf_counter() - start)
+        measured[runtime] = round(float(np.median(times)) * 1e3, 2)
+    return measured
+
+
+def _settings(settings: DetectorSettings) -> dict[str, Any]:
+    return {
+        "asked_epochs": settings.epochs,
+        "batch": settings.batch,
+        "learning_rate": settings.learning_rate,
+        "threads": settings.threads,
+        "first_train_seed": TRAIN_SEED + settings.seed * 100_000,
+    }
+
+
+def _as_text(figures: dict[str, float]) -> str:
+    shown = {"train_loss": "loss", "val_map50": "mAP50", "val_map50_95": "mAP50-95"}
+    return " ".join(f"{label} {figures[name]:.3f}" for name, label in shown.items() if name in figures)
