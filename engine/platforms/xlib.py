@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
+import socket
 from importlib import import_module
 from typing import Any
 
@@ -38,6 +40,7 @@ def open_display(name: str | None = None) -> Any:
             )
         raise PlatformError("no display: DISPLAY is not set; run inside a desktop session, or set DISPLAY to the screen's name, e.g. :0")
     try:
+        _probe_local(shown)
         connection = _display.Display(shown)
     except (xlib_error.DisplayError, xlib_error.XError, OSError, ValueError) as problem:
         hint = f"; this is a Wayland session (WAYLAND_DISPLAY={wayland}): log in to an X11 session instead" if wayland else ""
@@ -45,6 +48,25 @@ def open_display(name: str | None = None) -> Any:
         raise PlatformError(f"display {shown!r} cannot be reached ({cause}); check DISPLAY and that its X server runs{hint}") from problem
     connection.set_error_handler(_log_error)
     return connection
+
+
+def _probe_local(shown: str) -> None:
+    """Knocks at a display of this machine. Raises OSError: python-xlib would leave its sockets open, and try TCP too."""
+    match = re.fullmatch(r"(?:unix)?:(\d+)(?:\.\d+)?", shown)
+    if match is None:
+        return
+    path = f"/tmp/.X11-unix/X{match[1]}"
+    problem: OSError | None = None
+    for address in (path, "\0" + path):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knock:
+            knock.settimeout(2.0)
+            try:
+                knock.connect(address)
+            except OSError as error:
+                problem = problem or error
+            else:
+                return
+    raise OSError(f"no X server listens at {path}: {problem.strerror if problem else ''}")
 
 
 def close_display(connection: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from importlib import import_module
@@ -129,18 +130,17 @@ class ScreenSource:
             raise SourceError("the screen source is not open; open it first")
         try:
             target = self._target()
-            if target is None:
-                return None
             at_ns = time.monotonic_ns()
-            image = self._picture(target)
-        except (import_module("mss").ScreenShotError, OSError, *_lost()) as problem:
-            if self._follower is not None and not isinstance(problem, _lost()):
-                # The window moved between the look and the grab; the next turn finds it.
-                self._state = "the window moved while it was captured"
+            image = None if target is None else self._picture(target)
+        except _CaptureFailed as problem:
+            if self._follower is not None:
+                # Mostly the window moved or went between the look and the grab; if the screen is gone, the next look says so.
+                self._state = f"the window could not be captured ({problem})"
                 return None
-            self._state = f"the screen is gone: {' '.join(str(problem).split())}"
-            raise SourceError(self._state) from problem
-        if image is None:
+            raise self._gone(problem) from problem
+        except _lost() as problem:
+            raise self._gone(problem) from problem
+        if target is None or image is None:
             return None
         self._state, self._size = "", (target.width, target.height)
         self._uniform.see(image, at_ns)
@@ -153,7 +153,9 @@ class ScreenSource:
         self._grabber = self._port = self._follower = None
         self._state = "not open"
         if grabber is not None:
-            grabber.close()
+            # A grabber whose server has gone cannot say goodbye to it.
+            with contextlib.suppress(import_module("mss").ScreenShotError, AssertionError, OSError):
+                grabber.close()
         if port is not None:
             port.close()
 
@@ -187,14 +189,31 @@ class ScreenSource:
         if shown is None:
             self._state = f"the {self.description} at {target.left}, {target.top} is outside every monitor ({_list(self._monitors)})"
             return None
-        shot = self._grabber.grab({"left": shown.left, "top": shown.top, "width": shown.width, "height": shown.height})
-        image: Image = self._to_rgb(np.frombuffer(shot.raw, np.uint8).reshape(shot.height, shot.width, 4))
+        image = self._shot(shown)
         if shown == target and image.shape[:2] == (target.height, target.width):
             return image
         whole = np.zeros((target.height, target.width, 3), np.uint8)
         top, left = shown.top - target.top, shown.left - target.left
         whole[top : top + shown.height, left : left + shown.width] = image[: shown.height, : shown.width]
         return whole
+
+    def _shot(self, rect: Rect) -> Image:
+        mss: Any = import_module("mss")
+        try:
+            shot = self._grabber.grab({"left": rect.left, "top": rect.top, "width": rect.width, "height": rect.height})
+        except AssertionError as problem:  # what the grabber's X11 backend says when the server has gone
+            raise _CaptureFailed("the connection to the display is lost") from problem
+        except (mss.ScreenShotError, OSError) as problem:
+            raise _CaptureFailed(" ".join(str(problem).split())) from problem
+        return self._to_rgb(np.frombuffer(shot.raw, np.uint8).reshape(shot.height, shot.width, 4))
+
+    def _gone(self, problem: Exception) -> SourceError:
+        self._state = f"the screen is gone: {' '.join(str(problem).split())}"
+        return SourceError(self._state)
+
+
+class _CaptureFailed(Exception):
+    """The grabber gave no picture."""
 
 
 class UniformWatch:

@@ -37,7 +37,7 @@ def main() -> None:
         | X.FocusChangeMask
         | X.ExposureMask,
     )
-    window.set_wm_name(title)
+    window.set_wm_name(title.encode("ascii", "replace").decode())
     window.change_property(connection.intern_atom("_NET_WM_NAME"), connection.intern_atom("UTF8_STRING"), 8, title.encode())
     window.set_wm_normal_hints(flags=Xutil.USPosition | Xutil.USSize, x=int(x), y=int(y))
     window.set_wm_hints(flags=Xutil.InputHint, input=1)
