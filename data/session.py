@@ -26,7 +26,6 @@ from data.metadata import (
     Source,
     Stretch,
     View,
-    read_metadata,
     write_metadata,
 )
 from data.profile import GameProfile
@@ -335,14 +334,6 @@ class _Pace:
 
     def rate_hz(self) -> float:
         return self._count / (self._sum_ns / 1e9) if self._sum_ns else 0.0
-
-
-def mark_saved(folder: Path) -> Metadata:
-    """Marks a session whose writer is gone as saved. Raises SessionError, OSError."""
-    metadata = read_metadata(folder)
-    metadata.state = "saved"
-    write_metadata(folder, metadata)
-    return metadata
 
 
 def _new_folder(sessions: Path, name: str) -> Path:
