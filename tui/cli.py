@@ -27,9 +27,10 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "arena": Entry("arena", "the embedded game: play it, or let a scripted pilot play"),
         "record": Entry("record", "record play in the arena or on the screen"),
         "sessions": Entry("sessions", "list | show | verify | recover | trash: what was recorded"),
+        "data": Entry("data", "perceive: look at recorded pictures anew"),
     },
     "Learn and fly": {
-        "train": Entry("train", "strategist | tactician | executor | all: learn from recordings"),
+        "train": Entry("train", "strategist | tactician | executor | all | detector: learn from recordings"),
         "fly": Entry("fly", "let a policy fly the arena or a window"),
         "evaluate": Entry("evaluate", "score a policy between random and the demonstrator"),
         "models": Entry("models", "list | show | promote | rollback: training runs and policies"),

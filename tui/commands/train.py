@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -103,3 +103,39 @@ for _level, _text in (
     ("all", "All three in a row, and the policy they make."),
 ):
     _make(_level, _text)
+
+
+@app.command()
+def detector(
+    context: typer.Context,
+    source: Annotated[Literal["arena"], typer.Option("--source", help="where the pictures come from")] = "arena",
+    pictures: Annotated[int | None, typer.Option("--pictures", min=50, max=100_000, help="pictures to make; without: 2600")] = None,
+    epochs: Epochs = None,
+    batch_size: BatchSize = None,
+    lr: LearningRate = None,
+    quick: Quick = False,
+    seed: Seed = None,
+    name: Name = "",
+    as_json: Json = False,
+) -> None:
+    """The arena's detector, from pictures it makes itself. Ctrl-C stops and judges what was learnt so far.
+
+    The result is an ONNX file with a card beside it, in the workspace's models/detector; name it in a profile to use it.
+    """
+    from engine.detector_job import train_arena_detector
+    from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
+
+    workspace = settings_of(context).workspace()
+    given = {"epochs": epochs, "batch": batch_size, "learning_rate": lr, "seed": seed}
+    changed: dict[str, Any] = {**({"epochs": 3} if quick else {}), **{key: value for key, value in given.items() if value is not None}}
+    count = pictures or (400 if quick else 2600)
+    line = StatusLine()
+    with TermAsInterrupt():
+        result = train_arena_detector(workspace.root, count, report=ProgressLine(line), run_name=name or None, **changed)
+    line.end()
+    if as_json:
+        say_json({"source": source, "weights": workspace.relative(result.weights), "complete": result.complete, "figures": result.figures})
+    else:
+        say(str(result))
+    if not result.complete:
+        raise typer.Exit(130)
