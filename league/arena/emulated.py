@@ -21,6 +21,8 @@ from league.arena.truth import Objects, objects
 from league.arena.world import WorldState
 
 _PICTURE = np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
+_SIX = np.concatenate([_PICTURE, _PICTURE, _PICTURE])
+_ID, _CLASS, _HITS, _BORN, _SEEN = range(5)
 Cursor = tuple[float, float] | None
 
 
@@ -145,13 +147,8 @@ class EmulatedObserver:
     def _clear(self) -> None:
         self._past: deque[tuple[Objects, Status, int]] = deque(maxlen=self.settings.latency_ticks + 1)
         self._true_ids = np.zeros(0, np.int64)  # sorted
-        self._ids = np.zeros(0, np.int32)
-        self._classes = np.zeros(0, np.int32)
-        self._boxes = np.zeros((0, 4), np.float32)  # px
-        self._velocities = np.zeros((0, 2), np.float32)  # px/s
-        self._hits = np.zeros(0, np.int32)
-        self._born_ns = np.zeros(0, np.int64)
-        self._seen_ns = np.zeros(0, np.int64)
+        self._whole = np.zeros((0, 5), np.int64)  # columns ID, CLASS, HITS, BORN, SEEN (the last two in ns)
+        self._real = np.zeros((0, 6), np.float32)  # box px, velocity px/s
         self._filtered_ns = 0
 
     def observe(self, state: WorldState, i: int, time_ns: int, cursor: Cursor) -> Observation:
@@ -170,7 +167,7 @@ class EmulatedObserver:
         s, rng = self.settings, self._rng
         dt_s = max((now_ns - self._filtered_ns) / 1e9, 1e-3) if self._filtered_ns else 0.05
         self._filtered_ns = now_ns
-        found = np.flatnonzero(rng.random(len(seen.ids), np.float32) >= self._miss[seen.classes])
+        found = (rng.random(len(seen.ids), np.float32) >= self._miss[seen.classes]).nonzero()[0]
         found = found[np.argsort(seen.ids[found])]
         true_ids = seen.ids[found].astype(np.int64)
         measured = seen.boxes_px[found].copy()
@@ -178,75 +175,80 @@ class EmulatedObserver:
         measured[:, :2] += noise[:, :2] * s.centre_px
         measured[:, 2:] = np.maximum(measured[:, 2:] + noise[:, 2:] * s.size_px, 2.0)
 
-        self._boxes[:, :2] += self._velocities * dt_s
+        self._real[:, :2] += self._real[:, 4:] * np.float32(dt_s)
         at = np.searchsorted(self._true_ids, true_ids)
-        known = np.zeros(len(found), np.bool_)
-        inside = at < len(self._true_ids)
-        known[inside] = self._true_ids[at[inside]] == true_ids[inside]
-        old, row = at[known], np.flatnonzero(known)
+        known = np.append(self._true_ids, -1)[at] == true_ids
+        old, row = at[known], known.nonzero()[0]
+        self._correct(old, measured[row], dt_s, now_ns)
 
-        self._hits[old] += 1
-        n = self._hits[old].astype(np.float32)
-        # Growing-memory gains (a straight line fitted to the first places), then a fading memory.
-        alpha = np.maximum(2.0 * (2.0 * n - 1.0) / (n * (n + 1.0)), s.alpha)[:, None].astype(np.float32)
-        beta = np.maximum(6.0 / (n * (n + 1.0)), s.beta)[:, None].astype(np.float32)
-        residual = measured[row, :2] - self._boxes[old, :2]
-        self._boxes[old, :2] += alpha * residual
-        self._boxes[old, 2:] += 0.5 * (measured[row, 2:] - self._boxes[old, 2:])
-        self._velocities[old] += beta * residual / np.float32(dt_s)
-        self._seen_ns[old] = now_ns
-        anew = (np.abs(residual).max(axis=1, initial=0.0) > s.jump_px) | (rng.random(len(old)) < s.id_switch)
-        restart = old[anew]
-        self._ids[restart] = self._fresh(len(restart))
-        self._hits[restart] = s.confirm_hits
-        self._boxes[restart] = measured[row[anew]]
-        self._velocities[restart] = 0.0
-        self._born_ns[restart] = now_ns
-
-        keep = (now_ns - self._seen_ns) / 1e9 <= s.coast_s
-        fresh = np.flatnonzero(~known)
-        m = len(fresh)
-        joined = np.concatenate([self._true_ids[keep], true_ids[fresh]])
-        order = np.argsort(joined, kind="stable")
+        new = (~known).nonzero()[0]
+        keep = (now_ns - self._whole[:, _SEEN]) <= s.coast_s * 1e9
+        if len(new) == 0 and keep.all():
+            return
+        whole = np.empty((len(new), 5), np.int64)
+        whole[:, _ID], whole[:, _CLASS], whole[:, _HITS] = self._fresh(len(new)), seen.classes[found[new]], 1
+        whole[:, _BORN] = whole[:, _SEEN] = now_ns
+        real = np.zeros((len(new), 6), np.float32)
+        real[:, :4] = measured[new]
+        joined = np.concatenate([self._true_ids[keep], true_ids[new]])
+        order = joined.argsort(kind="stable")
         self._true_ids = joined[order]
-        self._ids = np.concatenate([self._ids[keep], self._fresh(m)])[order]
-        self._classes = np.concatenate([self._classes[keep], seen.classes[found[fresh]]])[order]
-        self._boxes = np.concatenate([self._boxes[keep], measured[fresh]])[order]
-        self._velocities = np.concatenate([self._velocities[keep], np.zeros((m, 2), np.float32)])[order]
-        self._hits = np.concatenate([self._hits[keep], np.ones(m, np.int32)])[order]
-        self._born_ns = np.concatenate([self._born_ns[keep], np.full(m, now_ns, np.int64)])[order]
-        self._seen_ns = np.concatenate([self._seen_ns[keep], np.full(m, now_ns, np.int64)])[order]
+        self._whole = np.concatenate([self._whole[keep], whole])[order]
+        self._real = np.concatenate([self._real[keep], real])[order]
 
-    def _fresh(self, count: int) -> NDArray[np.int32]:
+    def _correct(self, old: NDArray[np.int64], measured: NDArray[np.float32], dt_s: float, now_ns: int) -> None:
+        """Correct tracks ``old`` by what was measured; those that jumped, or whose id is lost, begin anew."""
+        s = self.settings
+        whole, real = self._whole[old], self._real[old]
+        whole[:, _HITS] += 1
+        whole[:, _SEEN] = now_ns
+        n = whole[:, _HITS].astype(np.float32)
+        # Growing-memory gains (a straight line fitted to the first places), then a fading memory.
+        gain = 2.0 / (n * (n + 1.0))
+        alpha = np.maximum(gain * (2.0 * n - 1.0), s.alpha)[:, None]
+        beta = np.maximum(gain * 3.0, s.beta)[:, None]
+        residual = measured[:, :2] - real[:, :2]
+        anew = (np.abs(residual).max(axis=1, initial=0.0) > s.jump_px) | (self._rng.random(len(old)) < s.id_switch)
+        real[:, :2] += alpha * residual
+        real[:, 2:4] += 0.5 * (measured[:, 2:] - real[:, 2:4])
+        real[:, 4:] += beta * residual / np.float32(dt_s)
+        if anew.any():
+            whole[anew, _ID] = self._fresh(int(anew.sum()))
+            whole[anew, _HITS] = s.confirm_hits
+            whole[anew, _BORN] = now_ns
+            real[anew, :4] = measured[anew]
+            real[anew, 4:] = 0.0
+        self._whole[old], self._real[old] = whole, real
+
+    def _fresh(self, count: int) -> NDArray[np.int64]:
         self._next_id += count
-        return np.arange(self._next_id - count, self._next_id, dtype=np.int32)
+        return np.arange(self._next_id - count, self._next_id, dtype=np.int64)
 
     def _tracks(self, now_ns: int) -> Tracks:
         rng, s = self._rng, self.settings
-        shown = np.flatnonzero(self._hits >= s.confirm_hits)
-        ids, classes, boxes = self._ids[shown], self._classes[shown], self._boxes[shown]
-        velocities, born = self._velocities[shown], self._born_ns[shown]
-        unseen_s = (now_ns - self._seen_ns[shown]) / 1e9
-        confidences = np.clip(0.88 + 0.06 * rng.standard_normal(len(shown)), 0.3, 0.99) * np.exp(-unseen_s / 0.5)
+        shown = (self._whole[:, _HITS] >= s.confirm_hits).nonzero()[0]
+        whole, real = self._whole[shown], self._real[shown]
+        unseen_s = (now_ns - whole[:, _SEEN]) / 1e9
+        confidences = np.minimum(np.maximum(0.88 + 0.06 * rng.standard_normal(len(shown)), 0.3), 0.99) * np.exp(-2.0 * unseen_s)
         ghosts = int(rng.poisson(s.false_positives))
         if ghosts:
             ghost_classes = rng.choice([sizes.DRONE, sizes.LOOT, sizes.SHOT, sizes.HOSTILE_SHOT], ghosts).astype(np.int32)
             sides = np.array([sizes.BOX_PX[sizes.CLASSES[c]] for c in ghost_classes], np.float32)
             places = rng.random((ghosts, 2), np.float32) * _PICTURE
-            ids = np.concatenate([ids, self._fresh(ghosts)])
-            classes = np.concatenate([classes, ghost_classes])
-            boxes = np.concatenate([boxes, np.column_stack([places, sides, sides])])
-            velocities = np.concatenate([velocities, np.zeros((ghosts, 2), np.float32)])
-            born = np.concatenate([born, np.full(ghosts, now_ns, np.int64)])
+            more = np.zeros((ghosts, 5), np.int64)
+            more[:, _ID], more[:, _CLASS], more[:, _BORN] = self._fresh(ghosts), ghost_classes, now_ns
+            whole = np.concatenate([whole, more])
+            real = np.concatenate([real, np.column_stack([places, sides, sides, np.zeros((ghosts, 2), np.float32)])])
             unseen_s = np.concatenate([unseen_s, np.zeros(ghosts)])
             confidences = np.concatenate([confidences, rng.uniform(0.3, 0.6, ghosts)])
+        shares = real / _SIX
         return Tracks(
-            ids=ids,
-            classes=classes,
-            boxes=(boxes / np.concatenate([_PICTURE, _PICTURE])).astype(np.float32),
+            ids=whole[:, _ID].astype(np.int32),
+            classes=whole[:, _CLASS].astype(np.int32),
+            boxes=shares[:, :4].copy(),
             confidences=confidences.astype(np.float32),
-            velocities=(velocities / _PICTURE).astype(np.float32),
-            ages_s=((now_ns - born) / 1e9).astype(np.float32),
+            velocities=shares[:, 4:].copy(),
+            ages_s=((now_ns - whole[:, _BORN]) / 1e9).astype(np.float32),
             unseen_s=unseen_s.astype(np.float32),
         )
 

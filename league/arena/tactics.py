@@ -135,7 +135,7 @@ def decide(view: View, skill: Skill) -> Wish:
             key = _weapon(view, me, target, skill)
         loot = _loot_on_the_way(view, me, target, skill)
         if loot is not None:
-            return _fly_to(view, me, loot.x, loot.y, "FIGHT", target.id, key, follow=loot.id, near_px=12.0)
+            return _fly_to(view, me, loot.x, loot.y, "FIGHT", loot.id, key, follow=loot.id, near_px=12.0)
         x, y, near_px = _stand(view, me, target, skill)
         return _fly_to(view, me, x, y, "FIGHT", target.id, key, near_px=near_px)
     prey = _prey(me, enemies) if strong else None
