@@ -271,8 +271,8 @@ class Registry:
                 continue
             keys = tuple(textual_key(part.strip()) for part in text.split(",") if part.strip())
             old = actions[action_id]
-            if action_id == "stop_all":
-                keys = (*(key for key in old.keys if is_function_key(key)), *(key for key in keys if not is_function_key(key)))
+            if action_id == "stop_all" and not any(is_function_key(key) for key in keys):
+                keys = (*(key for key in old.keys if is_function_key(key)), *keys)
             actions[action_id] = replace(old, keys=keys)
         taken: dict[tuple[Scope, str], str] = {}
         for action_id in (*(a for a in given if a in actions), *(a for a in actions if a not in given)):

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from rich.text import Text
 from textual import events
@@ -34,9 +34,14 @@ from tui.runs import RunWatcher
 from tui.screens.live import PANE_IDS, LiveScreen
 from tui.style import CSS
 
+if TYPE_CHECKING:
+    from data.settings import Settings
+
 SECOND_CTRL_C_S: Final = 2.0
 ANSWER_S: Final = 12.0
 """How long the answer to a command stands before the next step takes its line again."""
+WORKING_AFTER_S: Final = 0.3
+"""A command that is not answered by then is said to be at work."""
 
 
 class SecondseatApp(App[int]):
@@ -72,7 +77,10 @@ class SecondseatApp(App[int]):
         self._notices: list[Notice] = []
         self._answer: tuple[float, str, str] = (0.0, "", "info")
         self._ctrl_c_s = -SECOND_CTRL_C_S
+        self._pending: dict[Future[str], tuple[float, str]] = {}
         self._wait_then_quit = False
+        self._bell = False
+        self._recorded = "idle"
         self._slots = itertools.count()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.runs = RunWatcher(self._models_folder, self._running_folder)
@@ -115,18 +123,27 @@ class SecondseatApp(App[int]):
             self.send("doctor", quiet=True)
         self._update_all()
 
-    def use_settings(self, face_keys: dict[str, str], function_keys: dict[str, str], refresh_hz: float, notices: tuple[str, ...]) -> None:
-        """What the settings say of the face; from any thread. ``function_keys`` replaces F5, F6 ... of an action."""
+    def use_settings(self, settings: Settings, notices: tuple[str, ...] = ()) -> None:
+        """What the settings say of the face; from any thread."""
+        keys = settings.keys
+        given = {"record": keys.record, "save": keys.save, "discard": keys.discard, "stop_all": settings.actuator.stop_key}
+        merged = dict(keys.face)
+        for action_id, key in given.items():
+            letters = [k for k in REGISTRY[action_id].keys if not is_function_key(k)]
+            merged.setdefault(action_id, ",".join((key, *letters)))
 
         def apply() -> None:
-            merged = dict(face_keys)
-            for action_id, key in function_keys.items():
-                letters = [k for k in REGISTRY[action_id].keys if not is_function_key(k)]
-                merged.setdefault(action_id, ",".join((key, *letters)))
             self.registry, wrong = REGISTRY.with_keys(merged)
             self._bindings = BindingsMap(self._make_bindings())
             self.refresh_bindings()
-            self._refresh_hz = refresh_hz
+            self._refresh_hz = settings.face.refresh_hz
+            self._bell = settings.recorder.notice == "bell"
+            if settings.face.theme in self.available_themes and self.look.theme == theme.SECONDSEAT:
+                self.theme = settings.face.theme
+            elif settings.face.theme not in ("", *self.available_themes):
+                self.note(
+                    "warning", f"[face] theme: {settings.face.theme!r} is not a theme; use {', '.join(sorted(self.available_themes))}"
+                )
             for line in (*notices, *wrong):
                 self.note("warning", line)
 
@@ -152,7 +169,7 @@ class SecondseatApp(App[int]):
     def action_act(self, action_id: str, key: str = "") -> None:
         if action_id == "quit" and key == "ctrl+c":
             now = time.monotonic()
-            if now - self._ctrl_c_s < SECOND_CTRL_C_S:
+            if now - self._ctrl_c_s < SECOND_CTRL_C_S or (self._ctrl_c_s > 0 and self.screen.is_modal):
                 self.leave()
                 return
             self._ctrl_c_s = now
@@ -198,6 +215,9 @@ class SecondseatApp(App[int]):
         except NotReady as error:
             self.tell("warning", str(error))
             return
+        if not quiet:
+            self._answer = (0.0, "", "info")
+            self._pending[future] = (time.monotonic(), command.replace("_", " "))
 
         def done(finished: Future[str]) -> None:
             self._from_thread(lambda: self._answered(finished, quiet, then))
@@ -205,6 +225,7 @@ class SecondseatApp(App[int]):
         future.add_done_callback(done)
 
     def _answered(self, future: Future[str], quiet: bool, then: Callable[[], None] | None) -> None:
+        self._pending.pop(future, None)
         if future.cancelled():
             return
         error = future.exception()
@@ -337,6 +358,10 @@ class SecondseatApp(App[int]):
         mend = getattr(self._driver, "mend", None)
         if mend is not None and mend():
             self.redraw()
+        phase = self.newest.recorder.phase
+        if self._bell and (phase == "recording") != (self._recorded == "recording"):
+            self.bell()
+        self._recorded = phase
         if self._wait_then_quit and not self.host.busy():
             self._wait_then_quit = False
             self.leave()
@@ -358,6 +383,9 @@ class SecondseatApp(App[int]):
         when, text, level = self._answer
         if text and time.monotonic() - when < ANSWER_S:
             return hints.answer(text, level, self.look)
+        for begin, command in self._pending.values():
+            if time.monotonic() - begin > WORKING_AFTER_S:
+                return hints.working(command, time.monotonic() - begin, self.look)
         return hints.hint(self.next_step, self.host.phase, self.host.failure, self.registry, self.look)
 
     def remember_pane(self, pane_id: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import os
 import queue
 import selectors
 import threading
@@ -92,6 +93,15 @@ class SteadyDriver(LinuxDriver):
         """The terminal was slow within the last 10 s."""
         return time.monotonic() < self.slow_until
 
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """The terminal's own word before COLUMNS and LINES, which some shells export and never change."""
+        for fd in (self.fileno, 2, 1):
+            with contextlib.suppress(OSError, ValueError):
+                size = os.get_terminal_size(fd)
+                if size.columns and size.lines:
+                    return size.columns, size.lines
+        return super()._get_terminal_size()
+
     def write(self, data: str) -> None:
         writer = self._writer
         if writer is None:
@@ -150,8 +160,6 @@ class SteadyDriver(LinuxDriver):
 
 
 def _read(fileno: int) -> bytes:
-    import os
-
     try:
         return os.read(fileno, 4096)
     except OSError:

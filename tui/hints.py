@@ -53,3 +53,10 @@ def answer(text: str, level: str, look: Look) -> Text:
     palette, glyphs = look.palette, look.glyphs
     sign, style = {"error": (glyphs.failed, palette.bad), "warning": (glyphs.needs, palette.warn)}.get(level, (glyphs.good, palette.good))
     return Text(f" {sign} {text}", style)
+
+
+def working(command: str, elapsed_s: float, look: Look) -> Text:
+    """A command that takes its time."""
+    slow = elapsed_s > 4 and command in ("source", "arena window", "record toggle")
+    once = " (the first time the arena is compiled, which can take half a minute)" if slow else ""
+    return Text(f" {look.glyphs.waiting} {command}: at work, {elapsed_s:.0f} s{once}", look.palette.warn)

@@ -21,12 +21,15 @@ log = logging.getLogger(__name__)
 
 Phase = Literal["starting", "ready", "failed", "stopping", "stopped"]
 STOP_DEADLINE_S: Final = 5.0
+READY_S: Final = 30.0
 
 
 class Center(Protocol):
     """The engine's control centre as the face sees it."""
 
     def start(self) -> None: ...
+
+    def wait_ready(self, timeout_s: float = 20.0) -> bool: ...
 
     def snapshot(self) -> EngineState: ...
 
@@ -85,7 +88,10 @@ class EngineHost:
                 if self._phase == "starting":
                     center.start()
                     self._center = center
-                    self._phase = "ready"
+            if self._center is not None and not center.wait_ready(READY_S):
+                raise TimeoutError(f"it was not ready within {READY_S:.0f} s; the log says more")
+            if self._phase == "starting":
+                self._phase = "ready"
         except Exception as error:  # the face stays up and says what is wrong
             log.exception("the engine did not start")
             self._failure = one_line(error)

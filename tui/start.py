@@ -96,9 +96,7 @@ def _make_app(load_settings: SettingsLoader, debug: bool, factory: CenterFactory
 
     def load() -> Center:
         settings, notices = load_settings()
-        keys = settings.keys
-        function_keys = {"record": keys.record, "save": keys.save, "discard": keys.discard, "stop_all": settings.actuator.stop_key}
-        app.use_settings(dict(keys.face), function_keys, settings.face.refresh_hz, notices)
+        app.use_settings(settings, notices)
         from engine.control_center import ControlCenter
 
         return ControlCenter(settings, settings.workspace(), debug=debug)

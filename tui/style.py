@@ -46,6 +46,7 @@ AskLetter, AskText, ParametersForm { align: center middle; background: $backgrou
 #fields { height: auto; max-height: 20; }
 #fields Static.label { margin-top: 1; }
 #run { margin-top: 1; }
+CommandPalette SearchIcon { display: none; }
 .ascii #actions, .ascii #losses, .ascii #now, .ascii #buffer, .ascii #system, .ascii #log, .ascii .full-pane, .ascii #dialog {
     border: ascii $border;
 }

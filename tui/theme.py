@@ -37,6 +37,8 @@ class Glyphs:
     axis: str = "│┤└─┬"
     ellipsis: str = "…"
     dot: str = "·"
+    up: str = "▲"
+    down: str = "▼"
     braille: bool = True
     border: str = "round"
 
@@ -60,6 +62,8 @@ ASCII: Final = Glyphs(
     axis="|++-+",
     ellipsis="~",
     dot="-",
+    up="^",
+    down="v",
     braille=False,
     border="ascii",
 )
@@ -110,11 +114,17 @@ def pick(environ: Mapping[str, str], encoding: str = "utf-8") -> Look:
 
 
 def locale_encoding(environ: Mapping[str, str]) -> str:
-    """The encoding that the locale names; Python's own UTF-8 mode must not hide that a terminal is not UTF-8."""
-    named = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
+    """The encoding that the locale names; "ascii" for C and POSIX, UTF-8 when nothing is said.
+
+    For a locale that is not installed Python itself sets LC_CTYPE to a UTF-8 one, which says nothing of the terminal:
+    then LANG is believed.
+    """
+    named = environ.get("LC_ALL") or environ.get("LC_CTYPE") or ""
+    if not environ.get("LC_ALL") and named in {"", "C.UTF-8", "C.utf8", "UTF-8"}:
+        named = environ.get("LANG") or named
     if "." in named:
         return named.split(".", 1)[1].split("@", 1)[0]
-    return "utf-8" if named not in {"C", "POSIX"} else "ascii"
+    return "ascii" if named in {"C", "POSIX"} else "utf-8"
 
 
 def own_theme() -> Theme:

@@ -18,10 +18,20 @@ HERE = Path(__file__).parent
 
 
 class PtyRun:
-    """Starts ``fake_app.py`` on a pty. ``output`` is what the terminal was sent so far; ``reading`` can be cleared to
+    """Starts ``fake_app.py``, or another program of this interpreter, on a pty.
+
+    ``output`` is what the terminal was sent so far; ``reading`` can be cleared to
     play a terminal that nobody reads."""
 
-    def __init__(self, folder: Path, *what: str, columns: int = 100, rows: int = 30, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *what: str,
+        columns: int = 100,
+        rows: int = 30,
+        env: dict[str, str] | None = None,
+        program: list[str] | None = None,
+    ) -> None:
         self.folder = folder
         self.output = b""
         self.reading = threading.Event()
@@ -37,7 +47,8 @@ class PtyRun:
             "SECONDSEAT_TEST_CTTY": "1",
         }
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "fake_app.py"), str(folder), *what],
+            [sys.executable, *(program or [str(HERE / "fake_app.py"), str(folder), *what])],
+            cwd=HERE.parents[1],
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave,

@@ -83,6 +83,9 @@ class FakeCenter:
     def start(self) -> None:
         time.sleep(self._slow_start_s)
 
+    def wait_ready(self, timeout_s: float = 20.0) -> bool:
+        return True
+
     def snapshot(self) -> EngineState:
         return self.state
 

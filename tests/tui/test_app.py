@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fake import FakeCenter, full_state, idle_state
 from harness import face, screen_text, until
-from textual.widgets import Checkbox, Input
+from textual.widgets import Input, Select
 
 from engine.state import JobState, RecorderState
 from tui.memory import Memory
@@ -92,7 +92,7 @@ async def test_the_form_is_made_from_the_model_and_remembered(tmp_path: Path) ->
         await pilot.press("e")
         form = app.screen
         assert isinstance(form, ParametersForm)
-        form.query_one("#field-quick", Checkbox).value = True
+        form.query_one("#field-quick", Select).value = True
         epochs = form.query_one("#field-epochs", Input)
         epochs.value = "many"
         await pilot.press("ctrl+r")
@@ -257,3 +257,33 @@ async def test_the_next_step_leads_on() -> None:
         assert app.next_step == "arm"
         await pilot.pause()
         assert "lets it fly" in screen_text(app)
+
+
+async def test_settings_remap_keys_choose_a_theme_and_ring() -> None:
+    from data.settings import Settings
+
+    settings = Settings.model_validate(
+        {
+            "keys": {"record": "f9", "face": {"sessions": "o", "gone": "k"}},
+            "face": {"theme": "nord", "refresh_hz": 10},
+            "recorder": {"notice": "bell"},
+            "actuator": {"stop_key": "f4"},
+        }
+    )
+    async with face() as (app, pilot, center):
+        app.use_settings(settings, ("config.toml: colour is not known",))
+        await until(lambda: app.theme == "nord")
+        await pilot.press("f5", "s")
+        assert center.commands == []
+        assert isinstance(app.screen, LiveScreen)
+        await pilot.press("f9", "r", "f4", "o")
+        assert [name for name, _ in center.commands] == ["record_toggle", "record_toggle", "stop_all"]
+        assert not isinstance(app.screen, LiveScreen)
+        said = " ".join(notice.text for notice in app.all_notices())
+        assert "colour is not known" in said
+        assert "gone" in said
+        rung: list[str] = []
+        app.bell = lambda: rung.append(app.newest.recorder.phase)  # type: ignore[method-assign]
+        center.state = replace(center.state, recorder=RecorderState("recording"))
+        await until(lambda: rung)
+        assert rung == ["recording"]

@@ -87,7 +87,7 @@ class LossesPane(LinesPane):
             if values:
                 line.append(f"  {sign} {name} {values[-1]:.3f}", style)
                 if len(values) > 1 and math.isfinite(values[-2]):
-                    line.append(" down" if values[-1] < values[-2] else " up" if values[-1] > values[-2] else "", palette.dim)
+                    line.append(f" {glyphs.down}" if values[-1] < values[-2] else f" {glyphs.up}" if values[-1] > values[-2] else "", style)
         if (best := curves.best_val()) is not None and len(curves.val[0]) > 1:
             line.append(f"  best {best[1]:.3f} at {nice_number(best[0])}", palette.dim)
         if curves.bad_lines:

@@ -16,7 +16,8 @@ class SystemPane(LinesPane):
         palette, width = self.look.palette, self.size.width
         system = state.system
         rows: list[tuple[str, Text | str]] = [
-            ("load", f"CPU {system.cpu_percent:.0f}%  {system.memory_mb / 1000:.1f} GB  loop {system.loop_lag_p99_ms:.1f} ms"),
+            ("load", f"CPU {system.cpu_percent:.0f}%  memory {system.memory_mb / 1000:.1f} GB"),
+            ("loop", f"{system.loop_lag_p99_ms:.1f} ms late (p99)"),
             ("hotkeys", system.hotkeys),
             ("actuator", system.actuator),
             ("display", system.display or "none"),
@@ -31,17 +32,16 @@ class SystemPane(LinesPane):
 
 
 def check_line(state: EngineState, look: Look, width: int) -> Text:
-    """All checks on one line: a sign and the name of each, what is missing in words as far as there is room."""
+    """All checks on one line, what is missing first; d tells what to do about it."""
     line = Text(" ", no_wrap=True)
-    for name, check, text in state.checks:
+    for name, check, _ in sorted(state.checks, key=lambda c: (c[1] == "ok", c[1] == "warn")):
         sign, style = check_sign(check, look)
-        line.append(f"{sign} ", style)
-        line.append(name, style if check != "ok" else look.palette.dim)
-        if check == "missing" and text and line.cell_len < width - 30:
-            line.append(f" ({text})"[: width - line.cell_len - 10], look.palette.dim)
-        line.append("  ")
-    cut(line, width, look.glyphs.ellipsis)
-    return line
+        line.append(f"{sign} {name}  ", style if check != "ok" else look.palette.dim)
+    if all(check == "ok" for _, check, _ in state.checks):
+        return cut(line, width, look.glyphs.ellipsis)
+    more = "d tells more"
+    cut(line, max(1, width - len(more) - 1), look.glyphs.ellipsis)
+    return line.append(f" {more}" if line.plain[-1:] != " " else more, look.palette.accent)
 
 
 def check_sign(check: str, look: Look) -> tuple[str, str]:

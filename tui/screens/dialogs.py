@@ -16,7 +16,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Button, Checkbox, Input, Select, Static
+from textual.widgets import Button, Input, Select, Static
 
 from tui.parameters import FORMS, Parameters, from_kept
 
@@ -105,12 +105,11 @@ class ParametersForm(ModalScreen[Parameters | None]):
     def _field(self, name: str, info: FieldInfo) -> ComposeResult:
         value: Any = getattr(self._start, name)
         label = name.replace("_", " ")
-        if info.annotation is bool:
-            yield Checkbox(f"{label}: {info.description or ''}", value, id=f"field-{name}")
-            return
         yield Static(Text.assemble((label, "bold"), f"  {info.description or ''}"), classes="label")
-        if get_origin(info.annotation) is Literal:
-            yield Select([(str(v), v) for v in get_args(info.annotation)], value=value, allow_blank=False, id=f"field-{name}")
+        if info.annotation is bool or get_origin(info.annotation) is Literal:
+            # A check box would tell its state by colour alone.
+            choices = [("no", False), ("yes", True)] if info.annotation is bool else [(str(v), v) for v in get_args(info.annotation)]
+            yield Select(choices, value=value, allow_blank=False, id=f"field-{name}")
         else:
             yield Input("" if value is None else str(value), id=f"field-{name}")
 
@@ -119,9 +118,7 @@ class ParametersForm(ModalScreen[Parameters | None]):
         out: dict[str, Any] = {}
         for name, info in self._model.model_fields.items():
             widget = self.query_one(f"#field-{name}")
-            if isinstance(widget, Checkbox):
-                out[name] = widget.value
-            elif isinstance(widget, Input):
+            if isinstance(widget, Input):
                 text = widget.value.strip()
                 out[name] = None if not text and type(None) in get_args(info.annotation) else text
             else:

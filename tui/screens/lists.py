@@ -120,7 +120,8 @@ class KeysPane(ListPane):
                 continue
             out.append(Text(title, palette.strong))
             for action in actions:
-                line = Text(f"  {action.key_text() or 'from the launcher':<18}", palette.accent if action.keys else palette.dim)
+                line = Text()
+                line.append(f"  {action.key_text() or 'from the launcher':<18}", palette.accent if action.keys else palette.dim)
                 line.append(action.title, "")
                 if action.help:
                     line.append(f"  {action.help}", palette.dim)
