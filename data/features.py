@@ -76,7 +76,8 @@ def summary_features(profile: GameProfile) -> tuple[Feature, ...]:
 
 
 def track_features(profile: GameProfile) -> tuple[Feature, ...]:
-    """One track as the Tactician sees it, and the part of a slot that is about now."""
+    """One track as the Tactician sees it, and the part of a slot that is about now. ``along`` and ``across`` are in the frame
+    that looks from the track to the ship: on which side the picture's middle lies, and which way the ship goes round it."""
     found = [
         Feature("dx", "widths", -2, 2),
         Feature("dy", "widths", -2, 2),
@@ -92,6 +93,10 @@ def track_features(profile: GameProfile) -> tuple[Feature, ...]:
         Feature("age", "1 - exp(-s/2)"),
         Feature("unseen", "s", 0, 2),
         Feature("locked"),
+        Feature("centre.along", "widths", -1, 1),
+        Feature("centre.across", "widths", -1, 1),
+        Feature("own.along", "widths/s", -1, 1),
+        Feature("own.across", "widths/s", -1, 1),
     ]
     found += [Feature(f"class.{name}") for name in profile.class_names()]
     found += [Feature(f"role.{name}") for name in ROLES]
@@ -176,7 +181,11 @@ def summary_vectors(steps: Steps, rows: I64) -> F32:
     threats = (enemy_distance < profile.threat_range).sum(1)
     lock_distance = np.where(locked, distance, np.inf).min(1, initial=np.inf)
     parts += [np.clip(direction, -1, 1), closing[:, None], np.minimum(threats / 4.0, 4.0)[:, None]]
-    parts += [np.asarray(locked.any(1), np.bool_)[:, None], _nearness(lock_distance)[:, None], np.zeros((len(rows), len(profile.level_names())))]
+    parts += [
+        np.asarray(locked.any(1), np.bool_)[:, None],
+        _nearness(lock_distance)[:, None],
+        np.zeros((len(rows), len(profile.level_names()))),
+    ]
     return np.concatenate([p.astype(np.float32) for p in parts], axis=1)
 
 
@@ -300,6 +309,7 @@ def _now(steps: Steps, near: I64, own: F32, own_velocity: F32) -> tuple[F32, Boo
         _closing(steps, flat, relative, own_velocity)[..., None], np.clip(boxes[..., 2:], 0, 1),
         np.clip(_take(steps.track_confidences, flat), 0, 1)[..., None], (1 - np.exp(-_take(steps.track_ages_s, flat) / 2))[..., None],
         np.clip(_take(steps.track_unseen_s, flat), 0, 2)[..., None], locked_tracks(steps, near)[..., None],
+        _in_frame(profile, relative, own, own_velocity),
         classes[..., None] == np.arange(len(profile.classes)), roles[..., None] == np.arange(len(ROLES)),
     ]  # fmt: skip
     features = np.concatenate([c.astype(np.float32) for c in columns], axis=-1) * here[..., None]
@@ -326,6 +336,17 @@ def _closing(steps: Steps, flat: I64, relative: F32, own_velocity: F32) -> F32:
     velocity = (_take(steps.track_velocities, flat) - own_velocity[:, None, :]) * _scale(steps.profile)
     distance = np.maximum(np.hypot(relative[..., 0], relative[..., 1]), 1e-3)
     return np.clip(-(velocity * relative).sum(-1) / distance, -2, 2).astype(np.float32)
+
+
+def _in_frame(profile: GameProfile, relative: F32, own: F32, own_velocity: F32) -> F32:
+    """[R, K, 4] the picture's middle (from the ship) and the ship's velocity, along and across the line from track to ship."""
+    distance = np.hypot(relative[..., 0], relative[..., 1])[..., None]
+    along = np.where(distance > 0.01, -relative / np.maximum(distance, 1e-6), np.array([1.0, 0.0], np.float32))
+    across = np.stack([-along[..., 1], along[..., 0]], axis=-1)
+    middle = ((np.float32(0.5) - own) * _scale(profile))[:, None, :]
+    going = (own_velocity * _scale(profile))[:, None, :]
+    parts = [(vector * axis).sum(-1) for vector in (middle, going) for axis in (along, across)]
+    return np.clip(np.stack(parts, axis=-1), -1, 1).astype(np.float32)
 
 
 def _nearness(distance: NDArray[Any]) -> F32:

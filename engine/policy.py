@@ -1,0 +1,272 @@
+"""A policy in flight: three levels on their own clocks (1, 5 and 20 Hz of observation time), one action a tick.
+
+``load_policy`` reads a bundle and refuses one that does not fit; ``Policy.act`` is called once per tick, always from the
+same thread. Torch is imported on loading. Nothing is remembered of past actions but when something was last pressed
+(refractory times) and which track was last clicked (the Tactician's ``since_click``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from data.checkpoint import Checkpoint, CheckpointError, fit_tensors, load, refuse_mismatch
+from data.features import (
+    LAGS_S,
+    UNKNOWN_MODE,
+    Normaliser,
+    set_inputs,
+    slot_inputs,
+    summary_sequence,
+    summary_vectors,
+)
+from data.models import LEVELS, read_policy
+from data.profile import GameProfile
+from data.schema import NO_TARGET, Action, Observation, Step
+from data.steps import Steps, StepsBuilder, input_names
+from data.track_lookup import ClickLog, lag_rows, under_point
+from data.vocabulary import MODES
+from engine.motor import Motor
+
+STRATEGIST_S: Final = 1.0
+TACTICIAN_S: Final = 0.2
+TARGET_EXPIRES_S: Final = 0.6
+"""A target that has not been among the tracks for so long is dropped before the Tactician's next turn."""
+GAP_S: Final = 0.5
+"""Observations further apart than this: what came before is forgotten, as training never bridges a gap."""
+_REST: Final = Action(0.5, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDecision:
+    """What to do in this tick, and why. ``mode`` is empty when unknown. ``timings_ms`` by level, and "total"."""
+
+    action: Action
+    mode: str
+    target_id: int
+    timings_ms: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """What is tuned by play and not learnt. Distances in picture widths."""
+
+    intent_threshold: float = 0.4
+    click_tolerance: float = 0.012
+    click_scale: float = 1.0
+    """Multiplies the tuned click threshold; below 1 clicks sooner."""
+    speed_widths_s: float = 2.4
+    hold_choice: float = 0.0
+    """How much the choice that the cursor is moving to is favoured, in log odds."""
+
+
+class Policy:
+    """Three levels that fly. Not thread-safe; the first ``act`` binds torch to one thread there."""
+
+    def __init__(
+        self,
+        profile: GameProfile,
+        levels: dict[str, Checkpoint],
+        name: str = "",
+        settings: PolicySettings | None = None,
+    ) -> None:
+        from trainers.flying import Brains
+
+        self.profile, self.name = profile, name
+        self.settings = settings if settings is not None else PolicySettings(**levels["executor"].card.get("play", {}))
+        self._brains = Brains(profile, {level: (found.card, found.tensors) for level, found in levels.items()})
+        card = levels["executor"].card
+        self._names = input_names(profile)
+        self._thresholds: dict[str, tuple[float, float]] = {
+            n: (float(v["threshold"]), float(v["refractory_s"])) for n, v in card["thresholds"].items()
+        }
+        self._holds = frozenset(card.get("holds", ()))
+        self._normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
+        self._history_s = max(LAGS_S) + 0.2
+        self._thread = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything; the next observation begins a flight."""
+        self._past: deque[Observation] = deque()
+        self._seconds: list[tuple[int, Any]] = []
+        self._due_ns = {"strategist": 0, "tactician": 0}
+        self._mode = UNKNOWN_MODE
+        self._target, self._target_seen_ns = NO_TARGET, 0
+        self._clicks: deque[tuple[int, int]] = deque(maxlen=64)
+        self._pressed_ns: dict[str, int] = {}
+        self._motor = Motor(self.profile, self.settings.speed_widths_s)
+
+    def act(self, observation: Observation) -> PolicyDecision:
+        """One decision. Observations come in time order; one over ``GAP_S`` after the last starts anew."""
+        self._bind_thread()
+        began = time.perf_counter()
+        now = observation.time_ns
+        if self._past and not 0 <= now - self._past[-1].time_ns <= GAP_S * 1e9:
+            self.reset()
+        self._past.append(observation)
+        while now - self._past[0].time_ns > self._history_s * 1e9:
+            self._past.popleft()
+        timings: dict[str, float] = {}
+        present = observation.tracks.ids
+        if self._target != NO_TARGET and bool((present == self._target).any()):
+            self._target_seen_ns = now
+        elif now - self._target_seen_ns > TARGET_EXPIRES_S * 1e9:
+            self._target = NO_TARGET
+        for level, think, period_s in (("strategist", self._strategist, STRATEGIST_S), ("tactician", self._tactician, TACTICIAN_S)):
+            if now >= self._due_ns[level] - 1_000_000:
+                at = time.perf_counter()
+                think(observation)
+                timings[level] = (time.perf_counter() - at) * 1e3
+                # A clock that fell behind starts again from now instead of catching up.
+                due = self._due_ns[level] + round(period_s * 1e9)
+                self._due_ns[level] = due if self._due_ns[level] and due > now else now + round(period_s * 1e9)
+        at = time.perf_counter()
+        action = self._executor(observation)
+        timings["executor"] = (time.perf_counter() - at) * 1e3
+        timings["total"] = (time.perf_counter() - began) * 1e3
+        mode = MODES[self._mode] if self._mode < len(MODES) else ""
+        return PolicyDecision(action, mode, self._target, timings)
+
+    def _bind_thread(self) -> None:
+        here = threading.get_ident()
+        if here != self._thread:
+            self._brains.bind_thread()
+            self._thread = here
+
+    def _strategist(self, seen: Observation) -> None:
+        if not self._brains.has("strategist"):
+            return
+        steps = _steps(self.profile, [seen])
+        self._seconds.append((seen.time_ns, summary_vectors(steps, np.zeros(1, np.int64))[0]))
+        del self._seconds[: -self._brains.history]
+        times = np.array([t for t, _ in self._seconds], np.int64)
+        vectors = summary_sequence(self.profile, np.stack([v for _, v in self._seconds]), times)
+        self._mode = self._brains.mode(self._normalisers["strategist"]["summary"].apply(vectors))
+
+    def _tactician(self, seen: Observation) -> None:
+        if not self._brains.has("tactician"):
+            return
+        log = ClickLog(np.array([i for i, _ in self._clicks], np.int64), np.array([t for _, t in self._clicks], np.int64))
+        inputs = set_inputs(_steps(self.profile, [seen]), np.zeros(1, np.int64), log)
+        norms = self._normalisers["tactician"]
+        tracks, context = norms["tracks"].apply(inputs.tracks, inputs.present), norms["context"].apply(inputs.context)
+        chosen = self._brains.target(tracks, inputs.present, context, self._mode)
+        self._target = int(inputs.ids[0, chosen]) if chosen < inputs.ids.shape[1] else NO_TARGET
+        self._target_seen_ns = seen.time_ns
+
+    def _executor(self, seen: Observation) -> Action:
+        times = np.array([o.time_ns for o in self._past], np.int64)
+        full = _steps_times(self.profile, times)
+        last = np.array([len(times) - 1])
+        wanted = np.unique(lag_rows(full, last, LAGS_S))
+        steps = _steps(self.profile, [self._past[i] for i in wanted.tolist() if i >= 0])
+        inputs = slot_inputs(steps, np.array([len(steps) - 1]))
+        norms = self._normalisers["executor"]
+        target = (inputs.ids == self._target) & inputs.present if self._target != NO_TARGET else np.zeros_like(inputs.present)
+        cursor = seen.cursor
+        out = self._brains.look(
+            norms["slots"].apply(inputs.slots, inputs.present),
+            inputs.present,
+            inputs.boxes,
+            norms["context"].apply(inputs.context),
+            inputs.own,
+            cursor,
+            self._mode,
+            target,
+        )
+        if cursor is not None:
+            self._motor.cursor = cursor
+        point = (min(max(out.point[0], 0.0), 1.0), min(max(out.point[1], 0.0), 1.0))
+        onsets: list[str] = []
+        near = self._motor.distance(point) <= self.settings.click_tolerance
+        if near:
+            onsets += self._click(out.clicks, seen, point)
+        if out.intent >= self.settings.intent_threshold:
+            self._motor.move(point, self._dt_s())
+        for i, name in enumerate(self._names):
+            if name in ("mouse_left", "mouse_right") or name in self._holds:
+                continue
+            if self._fires(name, out.keys[i], seen.time_ns):
+                onsets.append(name)
+        held = {n for i, n in enumerate(self._names) if n in self._holds and out.held[i] > 0.5}
+        x, y = self._motor.cursor
+        return Action(x, y, tuple(onsets), frozenset(held | set(onsets)))
+
+    def _click(self, hazards: list[float], seen: Observation, point: tuple[float, float]) -> list[str]:
+        """The button whose hazard is over its threshold by most, if any."""
+        open_ = [(h, n) for h, n in zip(hazards, ("mouse_left", "mouse_right"), strict=True) if self._over(n, h, seen.time_ns)]
+        if not open_:
+            return []
+        name = max(open_)[1]
+        self._pressed_ns[name] = seen.time_ns
+        flat = under_point(self.profile, seen.tracks.classes, seen.tracks.boxes, *point)
+        if flat >= 0:
+            self._clicks.append((int(seen.tracks.ids[flat]), seen.time_ns))
+        return [name]
+
+    def _fires(self, name: str, hazard: float, now: int) -> bool:
+        if not self._over(name, hazard, now):
+            return False
+        self._pressed_ns[name] = now
+        return True
+
+    def _over(self, name: str, hazard: float, now: int) -> bool:
+        threshold, refractory_s = self._thresholds.get(name, (2.0, 0.0))
+        if name == "mouse_left":
+            threshold *= self.settings.click_scale
+        before = self._pressed_ns.get(name)
+        return hazard >= threshold and (before is None or now - before > refractory_s * 1e9)
+
+    def _dt_s(self) -> float:
+        if len(self._past) < 2:
+            return 0.05
+        return min((self._past[-1].time_ns - self._past[-2].time_ns) / 1e9, 0.1)
+
+
+def load_policy(path: Path | str, profile: GameProfile | None = None, settings: PolicySettings | None = None) -> Policy:
+    """A policy from its bundle. Raises CheckpointError naming what is missing or does not fit (also ``profile``, when the
+    game to be flown is given). Nothing is loaded in part."""
+    folder = Path(path)
+    _, own = read_policy(folder)
+    levels = {level: load(folder / level) for level in LEVELS}
+    for level, found in levels.items():
+        refuse_mismatch(found, profile if profile is not None else own, level)
+    return Policy(own, levels, folder.name, settings)
+
+
+def with_settings(policy: Policy, **changes: float) -> PolicySettings:
+    """The policy's play settings with some changed."""
+    return dataclasses.replace(policy.settings, **changes)
+
+
+def _normalisers(card: dict[str, Any]) -> dict[str, Normaliser]:
+    return {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
+
+
+def _steps(profile: GameProfile, observations: list[Observation]) -> Steps:
+    rows = StepsBuilder(profile)
+    for seen in observations:
+        rows.append(Step(seen, _REST))
+    return rows.build()
+
+
+def _steps_times(profile: GameProfile, times: Any) -> Any:
+    """Something with times only: all that ``lag_rows`` reads."""
+    del profile
+    return _Times(times)
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    time_ns: Any
+
+
+__all__ = ["CheckpointError", "Policy", "PolicyDecision", "PolicySettings", "fit_tensors", "load_policy", "with_settings"]

@@ -1,0 +1,190 @@
+"""All three levels in a row, each learning from what those above it would have said, and the policy they make.
+
+The upper layers' words come from out-of-fold models (folds by session): a layer never learns from an upper layer that has
+seen the answer. The policy gets the upper layers trained on everything.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.checkpoint import load
+from data.features import UNKNOWN_MODE, Normaliser, set_context_features, set_features, summary_features
+from data.models import write_policy
+from data.schema import NO_TARGET
+from data.steps import Steps
+from data.windows import Part, Split, folds, split_sessions
+from trainers import executor, strategist, tactician
+from trainers.executor import ExecutorSettings
+from trainers.loop import LoopSettings, Report, Result, TrainProgress, ignore, load_network, part_of
+from trainers.prepare import Conditioning, check_sessions
+from trainers.strategist import StrategistSettings
+from trainers.tactician import TacticianSettings
+
+
+@dataclass(frozen=True, slots=True)
+class AllSettings:
+    """``folds`` and ``phases``: how many out-of-fold models, and at how many phases of the upper clocks they speak."""
+
+    strategist: StrategistSettings = field(default_factory=StrategistSettings)
+    tactician: TacticianSettings = field(default_factory=TacticianSettings)
+    executor: ExecutorSettings = field(default_factory=ExecutorSettings)
+    folds: int = 3
+    phases: int = 3
+    seed: int = 0
+
+
+QUICK = AllSettings(strategist.QUICK, tactician.QUICK, executor.QUICK, folds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class AllResult:
+    """``policy`` is None when training was stopped before the end."""
+
+    levels: dict[str, Result]
+    policy: Path | None
+
+
+def train_all(
+    sessions: Sequence[Steps],
+    settings: AllSettings,
+    run_dirs: dict[str, Path],
+    policy_dir: Path,
+    report: Report = ignore,
+    resume: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    detector: Sequence[Path] = (),
+) -> AllResult:
+    """Train the three levels into ``run_dirs`` (by level) and write the bundle ``policy_dir``.
+
+    Raises what the levels raise, and CheckpointError when the bundle's folder exists.
+    """
+    check_sessions(sessions)
+    split = split_sessions([len(s) for s in sessions], settings.seed)
+    done: dict[str, Result] = {}
+    plan = settings.strategist, settings.tactician, settings.executor
+    seeded = [replace(s, loop=replace(s.loop, seed=settings.seed)) for s in plan]
+    top, middle, bottom = seeded  # type: StrategistSettings, TacticianSettings, ExecutorSettings
+
+    done["strategist"] = strategist.train(
+        sessions, top, run_dirs["strategist"], part_of(report, 0.0, 0.1, "strategist "), resume, stop, split
+    )
+    if done["strategist"].interrupted:
+        return AllResult(done, None)
+    modes = _fold_modes(sessions, split, settings, top, run_dirs["strategist"], part_of(report, 0.1, 0.1, "strategist folds "), stop)
+    if modes is None:
+        return AllResult(done, None)
+    middle_report = part_of(report, 0.2, 0.25, "tactician ")
+    done["tactician"] = tactician.train(sessions, middle, run_dirs["tactician"], middle_report, resume, stop, split, modes)
+    if done["tactician"].interrupted:
+        return AllResult(done, None)
+    fold_report = part_of(report, 0.45, 0.2, "tactician folds ")
+    targets = _fold_targets(sessions, split, settings, middle, run_dirs["tactician"], modes, fold_report, stop)
+    if targets is None:
+        return AllResult(done, None)
+    bottom_report = part_of(report, 0.65, 0.35, "executor ")
+    given = Conditioning(modes, targets)
+    done["executor"] = executor.train(sessions, bottom, run_dirs["executor"], bottom_report, resume, stop, split, given)
+    if done["executor"].interrupted:
+        return AllResult(done, None)
+    profile = sessions[0].profile
+    paths: Any = {level: result.best for level, result in done.items()}
+    figures = {level: result.figures for level, result in done.items()}
+    policy = write_policy(policy_dir, paths, profile, detector, figures=figures)
+    report(TrainProgress("policy written", 1.0, 0.0, str(policy), str(run_dirs["executor"])))
+    return AllResult(done, policy)
+
+
+def _helper(loop: LoopSettings) -> LoopSettings:
+    return replace(loop, checkpoints=False)
+
+
+def _pieces(split: Split, settings: AllSettings) -> list[tuple[tuple[Part, ...], tuple[Part, ...]]]:
+    return folds(split.train, settings.folds, settings.seed)
+
+
+def _fold_modes(
+    sessions: Sequence[Steps],
+    split: Split,
+    settings: AllSettings,
+    top: StrategistSettings,
+    run_dir: Path,
+    report: Report,
+    stop: Callable[[], bool],
+) -> list[NDArray[np.int64]] | None:
+    """[T, phases] of each session: what a Strategist that never saw it says. Validation rows get the final model's words."""
+    modes = [np.full((len(s), settings.phases), UNKNOWN_MODE, np.int64) for s in sessions]
+    pairs = _pieces(split, settings)
+    for i, (learn, tell) in enumerate([*pairs, (split.train, split.validation)]):
+        folder = run_dir / "folds" / str(i) if i < len(pairs) else run_dir
+        if i < len(pairs):
+            part = replace(top, loop=_helper(top.loop))
+            share = part_of(_quiet(report), i / len(pairs), 1 / len(pairs))
+            result = strategist.train(sessions, part, folder, share, stop=stop, split=Split(learn, split.validation, split.seed))
+            if result.interrupted:
+                return None
+        network = strategist.make_network(len(summary_features(sessions[0].profile)), top)
+        card = load_network(network, folder / "best_model")
+        network.eval()
+        normaliser = Normaliser.from_json(card["normaliser"]["summary"])
+        for piece in tell:
+            for phase in range(settings.phases):
+                said = strategist.predict(network, normaliser, sessions[piece.session], piece, phase / settings.phases, UNKNOWN_MODE)
+                modes[piece.session][piece.start : piece.stop, phase] = said
+    shutil.rmtree(run_dir / "folds", ignore_errors=True)
+    return modes
+
+
+def _fold_targets(
+    sessions: Sequence[Steps],
+    split: Split,
+    settings: AllSettings,
+    middle: TacticianSettings,
+    run_dir: Path,
+    modes: list[NDArray[np.int64]],
+    report: Report,
+    stop: Callable[[], bool],
+) -> list[NDArray[np.int32]] | None:
+    """[T, phases] of each session: the track that a Tactician which never saw it points at."""
+    targets = [np.full((len(s), settings.phases), NO_TARGET, np.int32) for s in sessions]
+    profile = sessions[0].profile
+    pairs = _pieces(split, settings)
+    for i, (learn, tell) in enumerate([*pairs, (split.train, split.validation)]):
+        folder = run_dir / "folds" / str(i) if i < len(pairs) else run_dir
+        if i < len(pairs):
+            part = replace(middle, loop=_helper(middle.loop))
+            share = part_of(_quiet(report), i / len(pairs), 1 / len(pairs))
+            result = tactician.train(
+                sessions, part, folder, share, stop=stop, split=Split(learn, split.validation, split.seed), modes=modes
+            )
+            if result.interrupted:
+                return None
+        network = tactician.make_network(len(set_features(profile)), len(set_context_features(profile)), middle)
+        card = load(folder / "best_model").card
+        load_network(network, folder / "best_model")
+        network.eval()
+        normalisers = {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
+        for piece in tell:
+            for phase in range(settings.phases):
+                held = modes[piece.session][:, phase]
+                said = tactician.predict(network, normalisers, sessions[piece.session], piece, (phase + 0.5) / settings.phases, held)
+                targets[piece.session][piece.start : piece.stop, phase] = said
+    shutil.rmtree(run_dir / "folds", ignore_errors=True)
+    return targets
+
+
+def _quiet(report: Report) -> Report:
+    """Helper runs tell how far they are, not their notes."""
+
+    def forward(progress: TrainProgress) -> None:
+        if progress.stage != "note":
+            report(progress)
+
+    return forward

@@ -1,0 +1,282 @@
+"""Recipe of the Executor: the last 0.8 s at 20 Hz -> where to click next, and what to press now.
+
+Notable choices: no past action goes in, the cursor only where a click is timed, and there it is dropped for a fifth; mode and target are
+the upper layers' out-of-fold predictions, mixed with at most 30 % labels, the target dropped for 10 %; thresholds and
+refractory times are tuned on the validation part and stored in the card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from data.checkpoint import make_card
+from data.features import SLOTS, UNKNOWN_MODE, Normaliser, context_features, slot_features
+from data.hindsight import label_modes, label_targets
+from data.steps import Steps, input_names
+from data.vocabulary import MODES
+from data.windows import Split, split_sessions, window_count
+from trainers import metrics
+from trainers.executor_examples import Arrays, examples
+from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, TrainProgress, fit, ignore, pick_device
+from trainers.networks.executor import Executor, Seen
+from trainers.prepare import Conditioning, check_sessions, common_card, drop_bad_rows, to_tensors, usable_parts
+
+HELD_S = 0.3
+"""Inputs that are down longer than this in the median are held by the policy, not only tapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorSettings:
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(60, 128, 3e-4))
+    width: int = 64
+    layers: int = 2
+    heads: int = 2
+    dropout: float = 0.1
+    smoothing: float = 0.05
+    label_share: float = 0.3
+    target_dropout: float = 0.1
+    cursor_dropout: float = 0.2
+
+
+QUICK = ExecutorSettings(LoopSettings(10, 128, 5e-4))
+
+
+class ExecutorTask:
+    """Network, rows and losses (see ``loop.Task``)."""
+
+    def __init__(self, network: Executor, train: Batch, validation: Batch, settings: ExecutorSettings, key_weights: Tensor) -> None:
+        self.network, self.train, self.validation, self._settings = network, train, validation, settings
+        self._key_weights = key_weights
+
+    def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
+        s, rows, device = self._settings, len(batch["choice"]), batch["choice"].device
+
+        def chance(p: float) -> Tensor:
+            return (torch.rand(rows, generator=generator) < p).to(device)
+
+        variant = torch.randint(batch["modes"].shape[1] - 1, (rows,), generator=generator).to(device)
+        variant = torch.where(chance(s.label_share), batch["modes"].shape[1] - 1, variant)[:, None]  # the last one: labels
+        mode = batch["modes"].gather(1, variant)[:, 0]
+        mode = torch.where(chance(0.05), torch.full_like(mode, UNKNOWN_MODE), mode)
+        target = batch["target_slots"].gather(1, variant)[:, 0]
+        target = torch.where(chance(s.target_dropout), torch.full_like(target, -1), target)
+        known = batch["cursor_known"] & ~chance(s.cursor_dropout)
+        return self._losses(batch, self._see(batch, mode, target), known, chance(0.7))
+
+    def _see(self, batch: Batch, mode: Tensor, target: Tensor) -> Seen:
+        marked = F.one_hot(target.clamp(min=0), SLOTS).bool() & (target >= 0)[:, None]
+        return self.network.see(batch["slots"], batch["present"], batch["boxes"], batch["own"], batch["context"], mode, marked)
+
+    def _losses(self, batch: Batch, seen: Seen, known: Tensor, teach: Tensor) -> tuple[Tensor, Figures]:
+        network, choice = self.network, batch["choice"]
+        labelled = choice >= 0
+        point, offset = seen.intent.new_zeros(()), seen.intent.new_zeros(())
+        on_slot, ground = torch.nonzero((choice >= 0) & (choice < SLOTS))[:, 0], torch.nonzero(choice == SLOTS)[:, 0]
+        if bool(labelled.any()):
+            # One likelihood for both: a slot's probability, or the ground's density at the point.
+            loss = torch.zeros_like(seen.intent)
+            loss[on_slot] = -seen.log_p[on_slot, choice[on_slot]].clamp(min=-8)
+            loss[ground] = -network.ground_log_density(_rows(seen, ground), batch["point"][ground, None])[:, 0].clamp(min=-8)
+            open_ = torch.isfinite(seen.log_p[:, :SLOTS])
+            spread = -(torch.where(open_, seen.log_p[:, :SLOTS], 0.0).sum(1) / open_.sum(1).clamp(min=1))
+            point = (loss + self._settings.smoothing * spread)[labelled].mean()
+            if len(on_slot):
+                offset = F.smooth_l1_loss(seen.on_offset[on_slot, choice[on_slot]], batch["slot_offset"][on_slot], beta=0.3)
+        guess, guessed = network.choose(seen, batch["boxes"])
+        chosen = torch.where(labelled & teach, choice, guess)
+        aim = torch.where((labelled & teach)[:, None], batch["point"], guessed).detach()
+        clicks, onsets, held = network.act(seen, chosen, aim, batch["cursor"], known)
+        intent = F.binary_cross_entropy_with_logits(seen.intent, batch["intent"])
+        click = F.binary_cross_entropy_with_logits(clicks, batch["click"], pos_weight=clicks.new_tensor(2.0))
+        keys = F.binary_cross_entropy_with_logits(onsets, batch["soon"], pos_weight=self._key_weights)
+        down = F.binary_cross_entropy_with_logits(held, batch["held"])
+        total = point + 0.5 * offset + intent + 2 * click + 4 * keys + down
+        return total, {n: float(v.detach()) for n, v in (("point", point), ("intent", intent), ("click", click), ("keys", keys))}
+
+    def outputs(self, variant: int = 0, drop_target: bool = False, swap: bool = False) -> dict[str, Tensor]:
+        """On the whole validation part, as in flight: the chosen point, probabilities and hazards. ``swap`` gives every row
+        the pictures of a row far away but leaves its cursor."""
+        found: dict[str, list[Tensor]] = {k: [] for k in ("log_p", "choice", "point", "intent", "click", "keys")}
+        v, total = self.validation, len(self.validation["choice"])
+        for rows in torch.arange(total).split(512):
+            batch = {name: values[rows] for name, values in v.items()}
+            if swap:
+                other = (rows + total // 2) % total
+                batch |= {name: v[name][other] for name in ("slots", "present", "boxes", "own", "context")}
+            target = torch.full_like(batch["choice"], -1) if drop_target else batch["target_slots"][:, variant]
+            seen = self._see(batch, batch["modes"][:, variant], target)
+            choice, point = self.network.choose(seen, batch["boxes"])
+            clicks, onsets, _ = self.network.act(seen, choice, point, batch["cursor"], batch["cursor_known"])
+            values = (seen.log_p.exp(), choice, point, seen.intent.sigmoid(), clicks.sigmoid(), onsets.sigmoid())
+            for name, value in zip(found, values, strict=True):
+                found[name].append(value)
+        return {name: torch.cat(parts) for name, parts in found.items()}
+
+    def validate(self) -> Figures:
+        v, parts = self.validation, list[tuple[float, int]]()
+        for rows in torch.arange(len(v["choice"])).split(1024):
+            batch = {name: values[rows] for name, values in v.items()}
+            seen = self._see(batch, batch["modes"][:, 0], batch["target_slots"][:, 0])
+            never = torch.zeros(len(rows), dtype=torch.bool, device=seen.intent.device)
+            parts.append((float(self._losses(batch, seen, batch["cursor_known"], never)[0]), len(rows)))
+        return {"val_loss": sum(loss * n for loss, n in parts) / sum(n for _, n in parts)}
+
+
+def _rows(seen: Seen, rows: Tensor) -> Seen:
+    return Seen(
+        seen.slots[rows],
+        seen.context[rows],
+        seen.log_p[rows],
+        seen.on_offset[rows],
+        seen.beside[rows],
+        seen.spread[rows],
+        seen.intent[rows],
+    )
+
+
+def train(
+    sessions: Sequence[Steps],
+    settings: ExecutorSettings,
+    output_dir: Path,
+    report: Report = ignore,
+    resume: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    split: Split | None = None,
+    given: Conditioning | None = None,
+) -> Result:
+    """Train on sessions. ``given`` is what the upper layers said (out of fold); without it they are taken as silent for
+    half of the examples."""
+    check_sessions(sessions)
+    notes: list[str] = []
+    device = pick_device(settings.loop.device, notes)
+    split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    full = _with_labels(sessions, given)
+    arrays = [examples(sessions, part, full) for part in (split.train, split.validation)]
+    if not arrays[0]:
+        raise TrainingError("0 rows to learn from: record more play")
+    good = drop_bad_rows({k: arrays[0][k] for k in ("slots", "context", "boxes", "own")}, "executor", notes)
+    arrays[0] = {name: values[good] for name, values in arrays[0].items()}
+    if not arrays[1]:
+        notes.append("nothing is left to validate on: validating on the training rows; record a second session")
+        arrays[1] = dict(arrays[0])
+    slots, context = Normaliser.fit(arrays[0]["slots"], arrays[0]["present"]), Normaliser.fit(arrays[0]["context"])
+    for part in arrays:
+        part["slots"] = slots.apply(part["slots"], part["present"])
+        part["context"] = context.apply(part["context"])
+    profile = sessions[0].profile
+    names = input_names(profile)
+    notes += _data_notes(sessions, split, arrays[0], names)
+    torch.manual_seed(settings.loop.seed)
+    aspect = profile.picture_size[1] / profile.picture_size[0]
+    shape = {"slot_features": len(slot_features(profile)), "context_features": len(context_features(profile))}
+    network = make_network(shape["slot_features"], shape["context_features"], len(names), aspect, settings).to(device)
+    rates = arrays[0]["soon"].mean(0)
+    key_weights = torch.from_numpy(np.clip(np.sqrt(0.05 / np.maximum(rates, 1e-4)), 1, 8).astype(np.float32)).to(device)
+    task = ExecutorTask(network, *(to_tensors(part, device) for part in arrays), settings, key_weights)
+    card = make_card(
+        "executor",
+        profile,
+        **common_card(sessions),
+        normaliser={"slots": slots.to_json(), "context": context.to_json()},
+        split=split.to_json(),
+        network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
+        inputs=list(names),
+    )
+    for note in notes:
+        report(TrainProgress("note", 0.0, message=note, run_dir=str(output_dir)))
+    result = fit(task, settings.loop, output_dir, card, report, resume, stop, lambda: _finish(task, arrays[1], sessions, names))
+    return Result(result.run_dir, result.best, result.epochs, result.figures, result.interrupted, (*notes, *result.notes))
+
+
+def make_network(slot_size: int, context_size: int, inputs: int, aspect: float, settings: ExecutorSettings) -> Executor:
+    return Executor(slot_size, context_size, len(MODES), inputs, aspect, settings.width, settings.layers, settings.heads, settings.dropout)
+
+
+def _with_labels(sessions: Sequence[Steps], given: Conditioning | None) -> Conditioning:
+    """The upper layers' words with the labels as a last variant."""
+    modes, targets = [], []
+    for i, steps in enumerate(sessions):
+        mode, target = label_modes(steps).astype(np.int64)[:, None], label_targets(steps)[:, None]
+        said = given.modes[i] if given else np.full_like(mode, UNKNOWN_MODE)
+        meant = given.targets[i] if given else np.full_like(target, -1)
+        modes.append(np.concatenate([said, mode], axis=1))
+        targets.append(np.concatenate([meant, target], axis=1))
+    return Conditioning(modes, targets)
+
+
+def _data_notes(sessions: Sequence[Steps], split: Split, arrays: Arrays, names: Sequence[str]) -> list[str]:
+    rows = sum(b - a for p in split.train for a, b in usable_parts(sessions[p.session], p))
+    onsets = arrays["onsets"].sum(0).astype(int)
+    pressed = ", ".join(f"{n} {c}" for n, c in zip(names, onsets.tolist(), strict=True) if c)
+    notes = [f"windows of 5 moments: {window_count(rows, 5)}; onsets: {pressed or 'none'}"]
+    if not pressed:
+        notes.append("nothing was ever pressed in these sessions: the policy will not act; record play with clicks or keys")
+    if not arrays["present"].any():
+        notes.append("no tracks in any session (no detector?): only the ground can be clicked")
+    return notes
+
+
+def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names: Sequence[str]) -> dict[str, Any]:
+    """Thresholds tuned on the validation part, and the figures that go with them."""
+    size = sessions[0].profile.picture_size
+    out = {name: values.cpu().numpy() for name, values in task.outputs().items()}
+    tuned: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
+    tick_s = float(np.median(np.concatenate([np.diff(s.time_ns) for s in sessions if len(s) > 1]))) / 1e9
+    for i, name in enumerate(names):
+        hazard = out["click"][:, i] if i < 2 else out["keys"][:, i]
+        true = np.flatnonzero(arrays["onsets"][:, i])
+        threshold, refractory, f1 = metrics.tune_onsets(hazard, true)
+        if len(true) < 4 and task.train["onsets"][:, i].sum() >= 8:
+            threshold = min(threshold, 0.5)  # too few to tune on, yet it was pressed in training
+        tuned[name] = {"threshold": threshold, "refractory_s": round(refractory * tick_s, 3)}
+        exact = metrics.onset_score(metrics.fire(hazard, threshold, refractory), true, 0).f1
+        scores[name] = {"f1_2": round(f1, 3), "f1_0": round(exact, 3), "true": len(true)}
+    labelled = arrays["choice"] >= 0
+    clicking = arrays["click"].any(1) & labelled
+    figures = {
+        f"{prefix}point_px": metrics.position_error(o["point"][clicking], arrays["point"][clicking], size)
+        for prefix, o in _variants(task, out)
+    }
+    figures |= {
+        f"{prefix}on_track": float((o["choice"] == arrays["choice"])[clicking & (arrays["choice"] < SLOTS)].mean())
+        if (clicking & (arrays["choice"] < SLOTS)).any()
+        else None
+        for prefix, o in _variants(task, out)
+    }
+    figures["persistence_px"] = metrics.position_error(arrays["cursor"][clicking], arrays["point"][clicking], size)
+    figures["causality"] = metrics.causality(out["log_p"], task.outputs(swap=True)["log_p"].cpu().numpy())
+    held_s = {n: float(np.median(_runs(np.concatenate([_held(s, i) for s in sessions]))) * tick_s) for i, n in enumerate(names)}
+    return {
+        "thresholds": tuned,
+        "onsets": scores,
+        "points": {k: None if v is None or not np.isfinite(v) else round(v, 4) for k, v in figures.items()},
+        "holds": [n for n, s in held_s.items() if s > HELD_S],
+        "tick_s": tick_s,
+    }
+
+
+def _variants(task: ExecutorTask, predicted: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    last = task.validation["modes"].shape[1] - 1
+    dropped = {k: v.cpu().numpy() for k, v in task.outputs(drop_target=True).items()}
+    told = {k: v.cpu().numpy() for k, v in task.outputs(variant=last).items()}
+    return [("", predicted), ("dropped_", dropped), ("true_", told)]
+
+
+def _held(steps: Steps, i: int) -> Any:
+    return np.concatenate([((steps.held >> np.uint64(i)) & np.uint64(1)).astype(np.int8), np.zeros(1, np.int8)])
+
+
+def _runs(down: Any) -> Any:
+    """Lengths of runs of 1; a single 0 when there are none."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], down, [0]])))
+    lengths = edges[1::2] - edges[::2]
+    return lengths if len(lengths) else np.zeros(1)

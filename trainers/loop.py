@@ -1,0 +1,402 @@
+"""The training loop that all three levels share.
+
+Notable choices: data lies in contiguous tensors and a batch is an index (no loader, no workers); all randomness of an
+epoch follows from (seed, epoch), so a resumed run repeats the uninterrupted one exactly, without saved generator states
+going stale; the learning rate is a pure function of the step; a checkpoint is one renamed file, and the one before is kept.
+
+Files of a run: ``metrics.jsonl`` (a line per step group and per epoch), ``events.out.tfevents...`` for TensorBoard,
+``checkpoint_epoch_N`` (the last three, with optimiser), ``best_model`` (by validation) and ``last_model``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from data.checkpoint import Arrays, CheckpointError, fit_tensors, load, newest_whole, save
+
+KEPT_CHECKPOINTS: Final = 3
+Batch = dict[str, Tensor]
+Figures = dict[str, float]
+
+
+class TrainingError(Exception):
+    """Training can't go on; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """Of one level's training. The learning rate rises over ``warmup_steps`` (at most a tenth of all) to its peak and
+    falls by a cosine to ``floor`` times the peak at the last step."""
+
+    epochs: int = 100
+    batch_size: int = 32
+    learning_rate: float = 1e-4
+    warmup_steps: int = 100
+    floor: float = 0.05
+    weight_decay: float = 0.01
+    clip_norm: float = 1.0
+    patience: int = 0  # epochs without a better validation before stopping; 0: never stop early
+    seed: int = 0
+    device: str = "auto"
+    checkpoints: bool = True  # False: nothing is written but the best and last model (helper runs)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainProgress:
+    """``done`` is 0..1 of the whole job; ``eta_s`` None when it can't be told yet."""
+
+    stage: str
+    done: float
+    eta_s: float | None = None
+    message: str = ""
+    run_dir: str = ""
+
+
+Report = Callable[[TrainProgress], None]
+
+
+def ignore(progress: TrainProgress) -> None:
+    """A report that nobody reads."""
+    del progress
+
+
+def part_of(report: Report, start: float, share: float, prefix: str = "") -> Report:
+    """A report for a part of a larger job: its 0..1 becomes ``start``..``start + share``. The part's own time left is dropped."""
+
+    def forward(progress: TrainProgress) -> None:
+        done = start + share * min(max(progress.done, 0.0), 1.0)
+        report(replace(progress, stage=f"{prefix}{progress.stage}", done=done, eta_s=None if share < 1 else progress.eta_s))
+
+    return forward
+
+
+class Task(Protocol):
+    """What a level brings: its network, its data and what is learnt from a batch."""
+
+    network: nn.Module
+    train: Batch
+    validation: Batch
+
+    def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
+        """Loss of a batch (with gradient) and figures to log. ``generator`` is for augmentation."""
+        ...
+
+    def validate(self) -> Figures:
+        """Figures on the validation part; ``val_loss`` decides which model is best."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run gave. ``figures`` are the best epoch's; ``interrupted`` when Ctrl-C ended it."""
+
+    run_dir: Path
+    best: Path
+    epochs: int
+    figures: Figures
+    interrupted: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def pick_device(wanted: str, notes: list[str]) -> torch.device:
+    """The device of a name; "auto" takes the GPU when there is one. What is not there becomes the CPU, with a note."""
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+    except RuntimeError as error:
+        raise TrainingError(f"device {wanted!r}: not a device; use auto, cpu, cuda or cuda:N") from error
+    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
+        notes.append(f"device {wanted}: not on this machine ({torch.cuda.device_count()} GPUs); training on the CPU instead")
+        return torch.device("cpu")
+    return device
+
+
+def learning_rate_at(step: int, total: int, settings: LoopSettings) -> float:
+    """The learning rate of step 1..total: warm-up reaches the peak at its last step, the last step has the floor."""
+    peak, low = settings.learning_rate, settings.learning_rate * settings.floor
+    warm = max(1, min(settings.warmup_steps, total // 10 if total >= 100 else settings.warmup_steps, total))
+    if step <= warm:
+        return peak * step / warm
+    return low + (peak - low) * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
+
+
+def rows_of(batch: Batch) -> int:
+    return len(next(iter(batch.values())))
+
+
+@dataclass(slots=True)
+class _State:
+    epoch: int = 0
+    step: int = 0
+    best_loss: float = math.inf
+    best_epoch: int = 0
+    best_figures: Figures = field(default_factory=dict)
+
+
+def fit(
+    task: Task,
+    settings: LoopSettings,
+    run_dir: Path,
+    card: Mapping[str, Any],
+    report: Report = ignore,
+    resume: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    finish: Callable[[], dict[str, Any]] = dict,
+) -> Result:
+    """Train ``task.network``. ``card`` goes into every checkpoint; ``finish`` gives more of it for the best model (tuned
+    thresholds). ``stop`` is asked between batches, and Ctrl-C does the same: what the last whole epoch gave is kept.
+
+    Raises TrainingError when there is nothing to learn from, on a loss that is not finite, and when memory runs out.
+    """
+    rows = rows_of(task.train)
+    if rows < 2:
+        raise TrainingError(f"{rows} training samples: at least 2 are needed; record more play")
+    run_dir.mkdir(parents=True, exist_ok=True)
+    notes: list[str] = []
+    if settings.batch_size > rows:
+        notes.append(f"batch size {settings.batch_size} is larger than the {rows} samples: each epoch is one batch of {rows}")
+    per_epoch = math.ceil(rows / settings.batch_size)
+    total = per_epoch * settings.epochs
+    network = task.network
+    optimiser = torch.optim.AdamW(_groups(network, settings.weight_decay), lr=settings.learning_rate, betas=(0.9, 0.98))
+    state = _State()
+    if resume:
+        _resume(run_dir, network, optimiser, state, settings, total, notes)
+    log = _Log(run_dir, state.epoch) if settings.checkpoints else None
+    for note in notes:
+        report(TrainProgress("note", 0.0, message=note, run_dir=str(run_dir)))
+    began_s, first_epoch, interrupted = time.monotonic(), state.epoch, False
+    best = run_dir / "best_model"
+    try:
+        for epoch in range(state.epoch + 1, settings.epochs + 1):
+            losses = _train_epoch(task, optimiser, settings, state.step, total, epoch, log, stop)
+            if losses is None:
+                interrupted = True
+                break
+            network.eval()
+            with torch.no_grad():
+                figures = task.validate()
+            figures["train_loss"] = float(np.mean(losses))
+            state.epoch, state.step = epoch, state.step + per_epoch
+            better = figures["val_loss"] < state.best_loss
+            if better:
+                state.best_loss, state.best_epoch, state.best_figures = figures["val_loss"], epoch, dict(figures)
+            if log:
+                log.epoch(epoch, state.step, figures)
+            _save_epoch(run_dir, network, optimiser, state, settings, card, better)
+            left_s = (time.monotonic() - began_s) / (epoch - first_epoch) * (settings.epochs - epoch)
+            text = f"loss {figures['train_loss']:.3f}, validation {figures['val_loss']:.3f}"
+            report(TrainProgress(f"epoch {epoch}/{settings.epochs}", epoch / settings.epochs, left_s, text, str(run_dir)))
+            if settings.patience and epoch - state.best_epoch >= settings.patience:
+                notes.append(f"stopped early: no better validation since epoch {state.best_epoch}")
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    except torch.OutOfMemoryError as error:
+        raise TrainingError(f"out of memory at batch size {settings.batch_size}; try {max(1, settings.batch_size // 4)}") from error
+    except RuntimeError as error:
+        if "can't allocate memory" in str(error) or "not enough memory" in str(error):
+            raise TrainingError(f"out of memory at batch size {settings.batch_size}; try {max(1, settings.batch_size // 4)}") from error
+        raise
+    finally:
+        if log:
+            log.close()
+    if interrupted and state.epoch == 0:
+        notes.append("stopped before the first epoch was whole: no model was written")
+        return Result(run_dir, best, 0, {}, True, tuple(notes))
+    save(run_dir / "last_model", tensors_of(network), {**card, "epoch": state.epoch, "settings": asdict(settings)})
+    load_network(network, best)
+    network.eval()
+    with torch.no_grad():
+        extra = finish()
+    save(
+        best, tensors_of(network), {**card, "epoch": state.best_epoch, "settings": asdict(settings), "figures": state.best_figures, **extra}
+    )
+    if interrupted:
+        notes.append(f"stopped after epoch {state.epoch}; go on with --resume")
+    return Result(run_dir, best, state.epoch, state.best_figures, interrupted, tuple(notes))
+
+
+def _train_epoch(
+    task: Task,
+    optimiser: torch.optim.Optimizer,
+    settings: LoopSettings,
+    step: int,
+    total: int,
+    epoch: int,
+    log: _Log | None,
+    stop: Callable[[], bool],
+) -> list[float] | None:
+    """One epoch's losses, or None when it was stopped."""
+    network, rows = task.network, rows_of(task.train)
+    network.train()
+    torch.manual_seed(settings.seed * 100_003 + epoch)  # dropout
+    generator = torch.Generator().manual_seed(settings.seed * 100_003 + epoch)
+    order = torch.randperm(rows, generator=generator)
+    losses: list[float] = []
+    for index in order.split(settings.batch_size):
+        if stop():
+            return None
+        step += 1
+        rate = learning_rate_at(step, total, settings)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        batch = {name: values[index] for name, values in task.train.items()}
+        loss, figures = task.loss(batch, generator)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise TrainingError(f"epoch {epoch}: the loss is {value}; lower the learning rate ({settings.learning_rate})")
+        optimiser.zero_grad(set_to_none=True)
+        if loss.requires_grad:
+            loss.backward()
+        norm = nn.utils.clip_grad_norm_(network.parameters(), settings.clip_norm)
+        optimiser.step()
+        losses.append(value)
+        if log:
+            log.step(step, losses[-1], rate, float(norm), figures)
+    return losses
+
+
+def tensors_of(network: nn.Module) -> Arrays:
+    """A network's parameters as numpy arrays by name."""
+    return {name: values.detach().cpu().numpy() for name, values in network.state_dict().items()}
+
+
+def load_network(network: nn.Module, path: Path) -> dict[str, Any]:
+    """Fill a network from a checkpoint, whole or not at all; its card."""
+    found = load(path)
+    put_tensors(network, {n: v for n, v in found.tensors.items() if not n.startswith(_OPTIMISER)}, path)
+    return found.card
+
+
+def put_tensors(network: nn.Module, tensors: Mapping[str, Any], where: Path | str) -> None:
+    wanted = {name: tuple(values.shape) for name, values in network.state_dict().items()}
+    fitted = fit_tensors(tensors, wanted, where)
+    network.load_state_dict({name: torch.from_numpy(np.array(values)) for name, values in fitted.items()})
+
+
+_OPTIMISER: Final = "optimiser/"
+
+
+def _save_epoch(
+    run_dir: Path,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    state: _State,
+    settings: LoopSettings,
+    card: Mapping[str, Any],
+    better: bool,
+) -> None:
+    tensors = tensors_of(network)
+    filled = {**card, "epoch": state.epoch, "settings": asdict(settings)}
+    if better:
+        save(run_dir / "best_model", tensors, {**filled, "figures": state.best_figures})
+    if not settings.checkpoints:
+        return
+    for i, values in optimiser.state_dict()["state"].items():
+        for name, value in values.items():
+            tensors[f"{_OPTIMISER}{i}/{name}"] = torch.as_tensor(value).cpu().numpy().copy()
+    save(run_dir / f"checkpoint_epoch_{state.epoch}", tensors, {**filled, "state": asdict(state)})
+    for old in checkpoints(run_dir)[KEPT_CHECKPOINTS:]:
+        for suffix in (".safetensors", ".json"):
+            old.with_name(old.name + suffix).unlink(missing_ok=True)
+
+
+def checkpoints(run_dir: Path) -> list[Path]:
+    """A run's checkpoints without suffix, newest first."""
+    found = [p.with_suffix("") for p in run_dir.glob("checkpoint_epoch_*.safetensors")]
+    return sorted(found, key=lambda p: int(p.name.rsplit("_", 1)[1]), reverse=True)
+
+
+def _resume(
+    run_dir: Path, network: nn.Module, optimiser: torch.optim.Optimizer, state: _State, settings: LoopSettings, total: int, notes: list[str]
+) -> None:
+    found, problems = newest_whole(checkpoints(run_dir))
+    notes += problems
+    if found is None:
+        notes.append(f"{run_dir}: no whole checkpoint to go on from; starting anew")
+        return
+    before: dict[str, Any] = found.card["settings"]
+    changed = {
+        k: (before.get(k), v) for k, v in asdict(settings).items() if k not in ("epochs", "device", "checkpoints") and before.get(k) != v
+    }
+    if changed:
+        raise CheckpointError(f"{found.path}: made with other settings: {changed}; resume with the same ones, or start a new run")
+    put_tensors(network, {n: v for n, v in found.tensors.items() if not n.startswith(_OPTIMISER)}, found.path)
+    by_parameter: dict[int, dict[str, Tensor]] = {}
+    for name, values in found.tensors.items():
+        if name.startswith(_OPTIMISER):
+            i, key = name.removeprefix(_OPTIMISER).split("/")
+            by_parameter.setdefault(int(i), {})[key] = torch.from_numpy(np.array(values))
+    optimiser.load_state_dict({"state": by_parameter, "param_groups": optimiser.state_dict()["param_groups"]})
+    for key, value in found.card["state"].items():
+        setattr(state, key, value)
+    notes.append(f"resumed after epoch {state.epoch}")
+    if before["epochs"] != settings.epochs:
+        notes.append(
+            f"{settings.epochs} epochs instead of {before['epochs']}: the learning rate follows the new schedule of {total} steps from here"
+        )
+
+
+def _groups(network: nn.Module, decay: float) -> Sequence[dict[str, Any]]:
+    parameters = list(network.parameters())
+    return [
+        {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": decay},
+        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+class _Log:
+    """metrics.jsonl and TensorBoard's event file. Lines of epochs that a resumed run repeats are cut off first."""
+
+    def __init__(self, run_dir: Path, done_epochs: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        path = run_dir / "metrics.jsonl"
+        if path.is_file():
+            kept = [line for line in path.read_text("utf-8").splitlines() if _epoch_of(line) <= done_epochs]
+            path.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+        self._epochs_done = done_epochs
+        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+        self._board = SummaryWriter(str(run_dir))
+
+    def step(self, step: int, loss: float, rate: float, norm: float, figures: Figures) -> None:
+        self._write({"step": step, "epoch": self._epochs_done + 1, "train_loss": loss, "learning_rate": rate, "gradient_norm": norm})
+        self._board.add_scalar("train_loss", loss, step)
+        self._board.add_scalar("learning_rate", rate, step)
+        self._board.add_scalar("gradient_norm", norm, step)
+        for name, value in figures.items():
+            self._board.add_scalar(f"train/{name}", value, step)
+
+    def epoch(self, epoch: int, step: int, figures: Figures) -> None:
+        self._epochs_done = epoch
+        self._write({"epoch": epoch, "step": step, "figures": figures})
+        self._file.flush()
+        for name, value in figures.items():
+            self._board.add_scalar(f"epoch/{name}", value, step)
+        self._board.flush()
+
+    def close(self) -> None:
+        self._file.close()
+        self._board.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line) + "\n")
+
+
+def _epoch_of(line: str) -> int:
+    try:
+        return int(json.loads(line)["epoch"])
+    except (ValueError, KeyError, TypeError):
+        return 1 << 30

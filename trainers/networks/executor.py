@@ -1,0 +1,174 @@
+"""The Executor: the last 0.8 s -> where the next click goes, whether a click is coming, click and keys now.
+
+Its heads are one sentence, each given what came before it:
+1. ``point``: one mixture over the slots ("on that track", with an offset in its box), over places beside tracks (some
+   two-dimensional normals each, in the frame that looks from the track to the ship: "at range from the locked enemy and
+   a quarter turn on", "straight away from that one" are constants there) and over absolute grid cells ("there on the
+   picture"). A ground click is explained by whichever of the last two fits, so that it is learnt relative to what it
+   belongs to.
+2. ``intent``: will there be a click within ``INTENT_S``? It decides whether the cursor moves at all.
+3. ``click``: the hazard of a button's onset in the next tick, given the point and the cursor's offset to it.
+4. ``keys``: hazard of each key's onset, and whether it is held, given point and intent.
+
+The cursor goes into 3 and 4 only: where to click next is read off the picture, never off where the cursor already is.
+
+Legend: B batch, K slots, M places beside each, G grid cells, C = K + K M + G components, W width, I buttons and keys.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from trainers.networks.blocks import Trunk, mlp
+
+GRID: Final = (20, 12)
+"""Columns and rows of the absolute cells."""
+PLACES: Final = ((0.14, 0.0), (0.1, 0.14), (0.1, -0.14))
+"""Where the places beside a track start from before anything is learnt: along and across, in picture widths."""
+CLICK_BUTTONS: Final = 2  # left and right; the middle button is a key like any other here
+MIN_SPREAD: Final = 0.012
+"""Smallest standard deviation of a place beside a track, in picture widths: a hand is no more exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the trunk makes of a moment. slots [B, K, W], context [B, W]; log_p [B, C] of the components; on_offset [B, K, 2]
+    in half boxes; beside [B, K M, 2] places in picture widths; spread [B, K M] their deviation; intent [B] logit."""
+
+    slots: Tensor
+    context: Tensor
+    log_p: Tensor
+    on_offset: Tensor
+    beside: Tensor
+    spread: Tensor
+    intent: Tensor
+
+
+class Executor(nn.Module):
+    """``aspect`` is the picture's height / width."""
+
+    def __init__(
+        self,
+        slot_features: int,
+        context_features: int,
+        modes: int,
+        inputs: int,
+        aspect: float,
+        width: int = 64,
+        layers: int = 2,
+        heads: int = 2,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.aspect = aspect
+        self.embed_slot = mlp(slot_features + 1, width, width)  # + is target
+        self.embed_context = mlp(context_features + 1, width, width)  # + is there a target
+        self.embed_mode = nn.Embedding(modes + 1, width)
+        self.trunk = Trunk(width, layers, heads, dropout)
+        self.component = mlp(2 * width, width, 1 + len(PLACES))  # on, beside
+        self.on_offset = mlp(width, width, 2)
+        self.beside = mlp(2 * width, width, 3 * len(PLACES))
+        self.cells = nn.Linear(width, GRID[0] * GRID[1])
+        self.intent = mlp(width, width, 1)
+        self.choice = nn.Linear(width + 1, width)
+        self.click = mlp(2 * width + 6, width, CLICK_BUTTONS)
+        self.keys = mlp(2 * width + 1, width, 2 * inputs)
+        columns, rows = GRID
+        x = (torch.arange(columns) + 0.5) / columns
+        y = (torch.arange(rows) + 0.5) / rows * aspect
+        centres = torch.stack(torch.meshgrid(x, y, indexing="xy"), dim=-1).reshape(-1, 2)
+        self.register_buffer("centres_G2", centres, persistent=False)
+        self.register_buffer("places_M2", torch.tensor(PLACES), persistent=False)
+        self._log_cell_density = math.log(columns * rows / aspect)
+
+    def see(
+        self,
+        slots_BKD: Tensor,
+        present_BK: Tensor,
+        boxes_BK4: Tensor,
+        own_B2: Tensor,
+        context_BD: Tensor,
+        mode_B: Tensor,
+        target_BK: Tensor,
+    ) -> Seen:
+        """``slots``, ``context`` normalised; ``boxes`` and ``own`` (the ship) in 0..1 as they are; ``target`` marks at most one slot."""
+        target = target_BK[..., None].float()
+        slots = self.embed_slot(torch.cat([slots_BKD, target], dim=-1))
+        context = self.embed_context(torch.cat([context_BD, target.amax(1)], dim=-1)) + self.embed_mode(mode_B)
+        keep = torch.cat([torch.ones_like(present_BK[:, :1]), present_BK], dim=1)
+        x = self.trunk(torch.cat([context[:, None], slots], dim=1), keep)
+        context, slots = x[:, 0], x[:, 1:]
+        both = torch.cat([slots, context[:, None].expand_as(slots)], dim=-1)
+        pointed = self.component(both).masked_fill(~present_BK[..., None], float("-inf"))
+        logits = torch.cat([pointed[..., 0], pointed[..., 1:].flatten(1), self.cells(context) - 4.0], dim=1)
+        place = self.beside(both).unflatten(-1, (len(PLACES), 3))
+        beside = self._beside(boxes_BK4, own_B2, place[..., :2])
+        spread = MIN_SPREAD + 0.1 * torch.sigmoid(place[..., 2] - 1.0)
+        return Seen(
+            slots, context, logits.log_softmax(-1), torch.tanh(self.on_offset(slots)), beside, spread.flatten(1), self.intent(context)[:, 0]
+        )
+
+    def _beside(self, boxes_BK4: Tensor, own_B2: Tensor, place_BKM2: Tensor) -> Tensor:
+        """[B, K M, 2] places in picture widths, from offsets along and across the line from the track to the ship."""
+        anchor = self._widths(boxes_BK4[..., :2])
+        line = self._widths(own_B2)[:, None] - anchor
+        away = line.norm(dim=-1, keepdim=True)
+        # The ship itself looks to the right.
+        along = torch.where(away > 0.01, line / away.clamp(min=1e-6), line.new_tensor([1.0, 0.0]))
+        across = torch.stack([-along[..., 1], along[..., 0]], dim=-1)
+        offset = self.places_M2 + 0.2 * place_BKM2
+        return (anchor[:, :, None] + offset[..., :1] * along[:, :, None] + offset[..., 1:] * across[:, :, None]).flatten(1, 2)
+
+    def ground_log_density(self, seen: Seen, points_BN2: Tensor) -> Tensor:
+        """[B, N] log density (per squared picture width) of a click on the ground at each point (0..1)."""
+        slots, places = seen.slots.shape[1], seen.spread.shape[1]
+        away = ((self._widths(points_BN2)[:, :, None] - seen.beside[:, None]) ** 2).sum(-1)
+        scale = (seen.log_p[:, slots : slots + places] - torch.log(2 * math.pi * seen.spread**2))[:, None]
+        beside = scale - away / (2 * seen.spread**2)[:, None]
+        cell = (points_BN2.clamp(0, 1 - 1e-6) * points_BN2.new_tensor(GRID)).long()
+        absolute = seen.log_p[:, slots + places :].gather(1, cell[..., 1] * GRID[0] + cell[..., 0]) + self._log_cell_density
+        return torch.logsumexp(torch.cat([beside, absolute[..., None]], dim=2), dim=2)
+
+    def choose(self, seen: Seen, boxes_BK4: Tensor) -> tuple[Tensor, Tensor]:
+        """[B] the likeliest choice (a slot, or K for the ground) and [B, 2] its point in 0..1.
+
+        First whether a track or the ground is clicked, then which track, or the ground's place of greatest density.
+        """
+        slots, places = seen.slots.shape[1], seen.spread.shape[1]
+        rows = torch.arange(len(seen.intent), device=seen.intent.device)
+        on = seen.log_p[:, :slots]
+        slot = on.argmax(1)
+        box = boxes_BK4[rows, slot]
+        on_point = box[:, :2] + seen.on_offset[rows, slot] * box[:, 2:] / 2
+        to_01 = seen.beside.new_tensor([1.0, 1 / self.aspect])
+        best_cell = self.centres_G2[seen.log_p[:, slots + places :].argmax(1)]
+        # Only the likeliest places are candidates: an absent track's has no weight.
+        likely = seen.log_p[:, slots : slots + places].topk(min(8, places), dim=1)[1]
+        points = torch.cat([seen.beside.gather(1, likely[..., None].expand(-1, -1, 2)), best_cell[:, None]], dim=1) * to_01
+        best = self.ground_log_density(seen, points).argmax(1)
+        ground = torch.logsumexp(seen.log_p[:, slots:], 1) > torch.logsumexp(on, 1)
+        choice = torch.where(ground, torch.full_like(slot, slots), slot)
+        return choice, torch.where(ground[:, None], points[rows, best], on_point).clamp(0, 1)
+
+    def act(self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Click hazards [B, 2], key hazards [B, I] and held logits [B, I], given the chosen point."""
+        slots = seen.slots.shape[1]
+        rows = torch.arange(len(choice_B), device=choice_B.device)
+        on_slot = (choice_B < slots)[:, None].float()
+        token = seen.slots[rows, choice_B.clamp(max=slots - 1)] * on_slot
+        both = torch.cat([seen.context, self.choice(torch.cat([token, on_slot], dim=-1))], dim=-1)
+        known = known_B[:, None].float()
+        offset = self._widths(point_B2 - cursor_B2) * known
+        distance = offset.norm(dim=-1, keepdim=True)
+        intent = seen.intent.detach()[:, None].clamp(-6, 6) / 3
+        where = torch.cat([offset.clamp(-1, 1) * 4, torch.exp(-distance / 0.01), torch.exp(-distance / 0.05), known, intent], dim=-1)
+        onsets, held = self.keys(torch.cat([both, intent], dim=-1)).chunk(2, dim=-1)
+        return self.click(torch.cat([both, where], dim=-1)), onsets, held
+
+    def _widths(self, place: Tensor) -> Tensor:
+        return place * place.new_tensor([1.0, self.aspect])

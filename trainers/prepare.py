@@ -1,0 +1,87 @@
+"""From sessions to tensors: usable rows, bad rows dropped and named, folds and held predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from data.features import FEATURE_VERSION
+from data.steps import Steps
+from data.windows import Part, stretches
+from trainers.loop import TrainingError
+
+I64 = NDArray[np.int64]
+MIN_ROWS: Final = 40
+"""Two seconds at 20 Hz: less than this is nothing to learn from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditioning:
+    """What the upper layers said at every row of each session: modes int64 [T, V] (``UNKNOWN_MODE`` when unknown), targets
+    int32 [T, V] track ids (-1 none). V variants differ in the phase of the upper clocks."""
+
+    modes: list[NDArray[np.int64]]
+    targets: list[NDArray[np.int32]]
+
+
+def check_sessions(sessions: Sequence[Steps]) -> None:
+    """Raises TrainingError when there is nothing to learn from or the sessions are of different games."""
+    if not sessions:
+        raise TrainingError("no sessions: record some play first (secondseat record), or name another --data-dir")
+    rows = sum(stop - start for steps in sessions for start, stop in stretches(steps))
+    if rows < MIN_ROWS:
+        total = sum(len(steps) for steps in sessions)
+        raise TrainingError(
+            f"{rows} usable rows of {total} (played by a person or demonstrator, window in focus): "
+            f"at least {MIN_ROWS} are needed; record more play"
+        )
+    first = sessions[0].profile
+    for i, steps in enumerate(sessions):
+        if (steps.profile.name, steps.profile.keys, steps.profile.classes) != (first.name, first.keys, first.classes):
+            raise TrainingError(f"session {i} was made with profile {steps.profile.name}, the first with {first.name}; train them apart")
+
+
+def usable_parts(steps: Steps, part: Part) -> list[tuple[int, int]]:
+    """The stretches of a session that lie in a part, cut to it."""
+    cut = [(max(a, part.start), min(b, part.stop)) for a, b in stretches(steps)]
+    return [(a, b) for a, b in cut if b > a]
+
+
+def drop_bad_rows(inputs: dict[str, NDArray[Any]], what: str, notes: list[str]) -> NDArray[np.bool_]:
+    """[R] which rows are finite in all inputs. The others are counted and named by feature column in ``notes``."""
+    good = np.ones(len(next(iter(inputs.values()))), np.bool_)
+    where: list[str] = []
+    for name, values in inputs.items():
+        if values.dtype.kind != "f":
+            continue
+        bad = ~np.isfinite(values)
+        rows = bad.reshape(len(values), -1).any(1)
+        if rows.any():
+            columns = np.flatnonzero(bad.reshape(-1, values.shape[-1]).any(0)).tolist()
+            where.append(f"{name} columns {columns[:8]} in {int(rows.sum())} rows (first: row {int(np.flatnonzero(rows)[0])})")
+        good &= ~rows
+    if where:
+        notes.append(f"{what}: {int((~good).sum())} of {len(good)} rows dropped, not finite: {'; '.join(where)}")
+    return good
+
+
+def to_tensors(arrays: dict[str, NDArray[Any]], device: torch.device) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(np.ascontiguousarray(values)).to(device) for name, values in arrays.items()}
+
+
+def hold(times_ns: I64, rows: I64, values: NDArray[Any], before: Any) -> NDArray[Any]:
+    """[T] the value decided at the last of ``rows`` at or before each row; ``before`` where none was decided yet."""
+    at = np.searchsorted(rows, np.arange(len(times_ns)), side="right") - 1
+    return np.where(at >= 0, values[np.maximum(at, 0)], before)
+
+
+def common_card(sessions: Sequence[Steps]) -> dict[str, Any]:
+    """What every level's card says of its data."""
+    seconds = sum(float(s.time_ns[-1] - s.time_ns[0]) / 1e9 for s in sessions if len(s))
+    return {"features": FEATURE_VERSION, "sessions": len(sessions), "seconds": round(seconds, 1)}

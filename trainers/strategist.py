@@ -1,0 +1,200 @@
+"""Recipe of the Strategist: one summary a second -> the mode now.
+
+Notable choices: windows of ``history`` seconds with stride history / 4, at several phases of the 1 Hz clock; every second of
+a window is an example (causal attention); labels come from hindsight rules unless given; rare modes weigh more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from data.checkpoint import make_card
+from data.features import Normaliser, summary_features, summary_sequence, summary_vectors
+from data.hindsight import label_modes
+from data.steps import Steps
+from data.vocabulary import MODES
+from data.windows import Part, Split, sample_rows, split_sessions, window_count, window_starts
+from trainers import metrics
+from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, fit, ignore, pick_device
+from trainers.networks.blocks import smoothed_cross_entropy
+from trainers.networks.strategist import Strategist
+from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, to_tensors, usable_parts
+
+CLOCK_HZ = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class StrategistSettings:
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(100, 32, 1e-4))
+    history: int = 32
+    phases: int = 4
+    width: int = 64
+    layers: int = 2
+    heads: int = 2
+    dropout: float = 0.1
+    smoothing: float = 0.05
+    mode_labels: str = "rules"
+
+
+QUICK = StrategistSettings(LoopSettings(20, 32, 3e-4))
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    x: NDArray[np.float32]  # [W, H, D]
+    labels: NDArray[np.int64]  # [W, H], -1 unlabelled
+
+
+class StrategistTask:
+    """Network, windows and losses (see ``loop.Task``)."""
+
+    def __init__(self, network: Strategist, train: Batch, validation: Batch, smoothing: float, weights: Tensor) -> None:
+        self.network, self.train, self.validation = network, train, validation
+        self._smoothing, self._weights = smoothing, weights
+
+    def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
+        del generator
+        logits = self.network(batch["x"])
+        loss = smoothed_cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), self._smoothing, self._weights)
+        return loss, {}
+
+    def validate(self) -> Figures:
+        logits = self.network(self.validation["x"]).flatten(0, 1)
+        labels = self.validation["labels"].flatten()
+        loss = smoothed_cross_entropy(logits, labels, 0.0, self._weights)
+        predicted, known = logits.argmax(-1).cpu().numpy(), labels.cpu().numpy()
+        figures = {
+            "val_loss": float(loss),
+            "accuracy": float((predicted == known)[known >= 0].mean()) if (known >= 0).any() else float("nan"),
+            "balanced_accuracy": metrics.balanced_accuracy(known, predicted, len(MODES)),
+            "majority": metrics.majority_accuracy(known),
+            "persistence": metrics.persistence_accuracy(known),
+        }
+        found = metrics.recalls(known, predicted, len(MODES))
+        return figures | {f"recall_{m.lower()}": float(r) for m, r in zip(MODES, found, strict=True) if np.isfinite(r)}
+
+
+def train(
+    sessions: Sequence[Steps],
+    settings: StrategistSettings,
+    output_dir: Path,
+    report: Report = ignore,
+    resume: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    split: Split | None = None,
+    labels: Sequence[NDArray[np.int8]] | None = None,
+) -> Result:
+    """Train on sessions. ``labels`` int8 [T] of each session override the hindsight rules (-1: unlabelled)."""
+    check_sessions(sessions)
+    notes: list[str] = []
+    device = pick_device(settings.loop.device, notes)
+    split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    modes = [label_modes(s) for s in sessions] if labels is None else list(labels)
+    trained = _windows(sessions, modes, split.train, settings)
+    checked = _windows(sessions, modes, split.validation, settings)
+    if not len(trained.x):
+        raise TrainingError("0 windows of 1 s summaries: record at least a few seconds of play without a break")
+    good = drop_bad_rows({"summary": trained.x.reshape(len(trained.x), -1)}, "strategist", notes)
+    trained = _Windows(trained.x[good], trained.labels[good])
+    if not len(checked.x):
+        notes.append("nothing is left to validate on: validating on the training windows; record a second session")
+        checked = trained
+    normaliser = Normaliser.fit(trained.x, trained.labels >= -1)
+    counts = metrics.histogram(trained.labels.ravel(), len(MODES))
+    notes.append(f"windows: {_count_text(sessions, split.train, settings)} -> {len(trained.x)} with {settings.phases} phases")
+    warning = metrics.imbalance_warning(counts, MODES)
+    if warning:
+        notes.append(warning)
+    torch.manual_seed(settings.loop.seed)
+    network = make_network(len(summary_features(sessions[0].profile)), settings).to(device)
+    weights = torch.from_numpy(metrics.balanced_weights(counts)).to(device)
+    tensors = [to_tensors({"x": normaliser.apply(w.x), "labels": w.labels}, device) for w in (trained, checked)]
+    task = StrategistTask(network, tensors[0], tensors[1], settings.smoothing, weights)
+    card = make_card(
+        "strategist",
+        sessions[0].profile,
+        **common_card(sessions),
+        normaliser={"summary": normaliser.to_json()},
+        split=split.to_json(),
+        history=settings.history,
+        network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
+        class_counts=dict(zip(MODES, counts.tolist(), strict=True)),
+    )
+    result = fit(task, settings.loop, output_dir, card, _first_notes(report, notes, output_dir), resume, stop)
+    return Result(result.run_dir, result.best, result.epochs, result.figures, result.interrupted, (*notes, *result.notes))
+
+
+def make_network(features: int, settings: StrategistSettings) -> Strategist:
+    return Strategist(features, len(MODES), settings.width, settings.layers, settings.heads, settings.dropout, settings.history)
+
+
+def predict(network: Strategist, normaliser: Normaliser, steps: Steps, part: Part, phase: float, before: int) -> NDArray[np.int64]:
+    """[part's rows] the mode that a 1 Hz clock of this phase would hold at each row, as in flight."""
+    held = np.full(part.stop - part.start, before, np.int64)
+    device = next(network.parameters()).device
+    for start, stop in usable_parts(steps, part):
+        times = steps.time_ns[start:stop]
+        rows = sample_rows(times, CLOCK_HZ, phase)
+        if not len(rows):
+            continue
+        x = normaliser.apply(summary_sequence(steps.profile, summary_vectors(steps, rows + start), times[rows]))
+        said = np.empty(len(rows), np.int64)
+        with torch.no_grad():
+            for i in range(0, len(rows), 256):
+                ends = np.arange(i, min(i + 256, len(rows)))
+                lengths = np.minimum(ends + 1, network.history)
+                index = (ends - lengths + 1)[:, None] + np.arange(network.history)[None, :]
+                windows = torch.from_numpy(x[np.minimum(index, ends[:, None])]).to(device)
+                logits = network(windows)[torch.arange(len(ends)), torch.from_numpy(lengths - 1)]
+                said[ends] = logits.argmax(-1).cpu().numpy()
+        held[start - part.start : stop - part.start] = hold(times, rows, said, before)
+    return held
+
+
+def _windows(sessions: Sequence[Steps], modes: Sequence[NDArray[np.int8]], parts: Sequence[Part], settings: StrategistSettings) -> _Windows:
+    """All windows of all phases. A stretch shorter than the history gives one, filled up with unlabelled seconds."""
+    xs: list[NDArray[np.float32]] = []
+    ys: list[NDArray[np.int64]] = []
+    width = len(summary_features(sessions[0].profile))
+    for part in parts:
+        steps = sessions[part.session]
+        for start, stop in usable_parts(steps, part):
+            for phase in range(settings.phases):
+                rows = sample_rows(steps.time_ns[start:stop], CLOCK_HZ, phase / settings.phases) + start
+                if not len(rows):
+                    continue
+                x = summary_sequence(steps.profile, summary_vectors(steps, rows), steps.time_ns[rows])
+                y = modes[part.session][rows].astype(np.int64)
+                short = settings.history - len(rows)
+                if short > 0:
+                    x, y = np.pad(x, ((0, short), (0, 0))), np.pad(y, (0, short), constant_values=-1)
+                index = window_starts(len(x), settings.history)[:, None] + np.arange(settings.history)[None, :]
+                xs.append(x[index])
+                ys.append(y[index])
+    if not xs:
+        return _Windows(np.zeros((0, settings.history, width), np.float32), np.zeros((0, settings.history), np.int64))
+    return _Windows(np.concatenate(xs), np.concatenate(ys))
+
+
+def _count_text(sessions: Sequence[Steps], parts: Sequence[Part], settings: StrategistSettings) -> str:
+    lengths = [len(sample_rows(sessions[p.session].time_ns[a:b], CLOCK_HZ)) for p in parts for a, b in usable_parts(sessions[p.session], p)]
+    counts = [str(window_count(n, settings.history)) for n in lengths if n >= settings.history]
+    return "; ".join(dict.fromkeys(counts)) or f"stretches shorter than {settings.history} s"
+
+
+def _first_notes(report: Report, notes: list[str], run_dir: Path) -> Report:
+    from trainers.loop import TrainProgress
+
+    for note in notes:
+        report(TrainProgress("note", 0.0, message=note, run_dir=str(run_dir)))
+    return report
+
+
+__all__ = ["CLOCK_HZ", "QUICK", "StrategistSettings", "StrategistTask", "make_network", "predict", "train"]

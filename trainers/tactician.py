@@ -1,0 +1,222 @@
+"""Recipe of the Tactician: up to 32 tracks at 5 Hz -> the one the player goes for next, or none.
+
+Notable choices: the mode it is given is the Strategist's out-of-fold prediction, mixed with some labels; the time since a
+track was last clicked is dropped often, or the set would be read off past clicks alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from data.checkpoint import make_card
+from data.features import SET_TRACKS, UNKNOWN_MODE, Normaliser, set_context_features, set_features, set_inputs
+from data.hindsight import label_modes, label_targets
+from data.schema import NO_TARGET
+from data.steps import Steps
+from data.track_lookup import ClickLog
+from data.vocabulary import MODES
+from data.windows import Part, Split, sample_rows, split_sessions, window_count
+from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, TrainProgress, fit, ignore, pick_device
+from trainers.networks.blocks import smoothed_cross_entropy
+from trainers.networks.tactician import Tactician
+from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, to_tensors, usable_parts
+
+CLOCK_HZ = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class TacticianSettings:
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(80, 64, 1e-4))
+    phases: int = 2
+    width: int = 64
+    layers: int = 2
+    heads: int = 2
+    dropout: float = 0.1
+    smoothing: float = 0.05
+    label_share: float = 0.3
+    click_dropout: float = 0.3
+
+
+QUICK = TacticianSettings(LoopSettings(15, 64, 3e-4))
+
+
+class TacticianTask:
+    """Network, sets and losses (see ``loop.Task``). A label is a place in the set, ``SET_TRACKS`` for none, -1 unlabelled."""
+
+    def __init__(self, network: Tactician, train: Batch, validation: Batch, settings: TacticianSettings, none_weight: float) -> None:
+        self.network, self.train, self.validation, self._settings = network, train, validation, settings
+        self._weights = torch.ones(SET_TRACKS + 1, device=train["labels"].device)
+        self._weights[SET_TRACKS] = none_weight
+
+    def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
+        rows = len(batch["labels"])
+        device = batch["labels"].device
+        variant = torch.randint(batch["modes"].shape[1], (rows,), generator=generator).to(device)
+        mode = batch["modes"].gather(1, variant[:, None])[:, 0]
+        told = (torch.rand(rows, generator=generator) < self._settings.label_share).to(device)
+        mode = torch.where(told, batch["mode_label"], mode)
+        silent = (torch.rand(rows, generator=generator) < 0.1).to(device)
+        mode = torch.where(silent, torch.full_like(mode, UNKNOWN_MODE), mode)
+        tracks = batch["tracks"].clone()
+        forget = (torch.rand(rows, generator=generator) < self._settings.click_dropout).to(device)
+        tracks[..., -1] = torch.where(forget[:, None], batch["never"][:, None], tracks[..., -1])
+        logits = self.network(tracks, batch["present"], batch["context"], mode)
+        return smoothed_cross_entropy(logits, batch["labels"], self._settings.smoothing, self._weights), {}
+
+    def validate(self) -> Figures:
+        v = self.validation
+        logits = torch.cat([
+            self.network(v["tracks"][i], v["present"][i], v["context"][i], v["modes"][i, 0])
+            for i in torch.arange(len(v["labels"])).split(512)
+        ])  # fmt: skip
+        labels = v["labels"]
+        loss = smoothed_cross_entropy(logits, labels, 0.0, self._weights)
+        predicted, known = logits.argmax(-1), labels >= 0
+        hit = (predicted == labels)[known].float()
+        wanted = known & (labels < SET_TRACKS)
+        return {
+            "val_loss": float(loss),
+            "accuracy": float(hit.mean()) if len(hit) else float("nan"),
+            "on_target": float((predicted == labels)[wanted].float().mean()) if bool(wanted.any()) else float("nan"),
+            "none_share": float((labels[known] == SET_TRACKS).float().mean()) if len(hit) else float("nan"),
+            "nearest": _nearest_baseline(v, wanted),
+        }
+
+
+def _nearest_baseline(v: Batch, wanted: Tensor) -> float:
+    """What always taking the nearest enemy or loot would hit, among rows with a target."""
+    if not bool(wanted.any()):
+        return float("nan")
+    near = v["nearest"][wanted]
+    return float((near == v["labels"][wanted]).float().mean())
+
+
+def train(
+    sessions: Sequence[Steps],
+    settings: TacticianSettings,
+    output_dir: Path,
+    report: Report = ignore,
+    resume: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    split: Split | None = None,
+    modes: Sequence[NDArray[np.int64]] | None = None,
+) -> Result:
+    """Train on sessions. ``modes`` int64 [T, V] of each session are what the Strategist said (out of fold); without them
+    half of the examples get the label and the rest no mode."""
+    check_sessions(sessions)
+    notes: list[str] = []
+    device = pick_device(settings.loop.device, notes)
+    split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    arrays = [_examples(sessions, part, settings, modes) for part in (split.train, split.validation)]
+    if not len(arrays[0]["labels"]):
+        raise TrainingError("0 examples at 5 Hz: record more play")
+    good = drop_bad_rows({k: arrays[0][k] for k in ("tracks", "context")}, "tactician", notes)
+    arrays[0] = {k: v[good] for k, v in arrays[0].items()}
+    if not len(arrays[1]["labels"]):
+        notes.append("nothing is left to validate on: validating on the training examples; record a second session")
+        arrays[1] = dict(arrays[0])
+    if not arrays[0]["present"].any():
+        notes.append("no tracks in any session (no detector?): the Tactician can only learn to say none")
+    tracks, context = Normaliser.fit(arrays[0]["tracks"], arrays[0]["present"]), Normaliser.fit(arrays[0]["context"])
+    never = float((0.0 - tracks.mean[-1]) / tracks.std[-1])
+    for part in arrays:
+        part["tracks"] = tracks.apply(part["tracks"], part["present"])
+        part["context"] = context.apply(part["context"])
+        part["never"] = np.full(len(part["labels"]), never, np.float32)
+    none = float((arrays[0]["labels"] == SET_TRACKS).mean())
+    notes.append(f"{len(arrays[0]['labels'])} examples; {_count_text(sessions, split.train)}; {100 * none:.0f} % without a target")
+    torch.manual_seed(settings.loop.seed)
+    profile = sessions[0].profile
+    network = make_network(len(set_features(profile)), len(set_context_features(profile)), settings).to(device)
+    task = TacticianTask(network, to_tensors(arrays[0], device), to_tensors(arrays[1], device), settings, 1.0 if none < 0.8 else 0.5)
+    card = make_card(
+        "tactician",
+        profile,
+        **common_card(sessions),
+        normaliser={"tracks": tracks.to_json(), "context": context.to_json()},
+        split=split.to_json(),
+        network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
+    )
+    for note in notes:
+        report(TrainProgress("note", 0.0, message=note, run_dir=str(output_dir)))
+    result = fit(task, settings.loop, output_dir, card, report, resume, stop)
+    return Result(result.run_dir, result.best, result.epochs, result.figures, result.interrupted, (*notes, *result.notes))
+
+
+def make_network(features: int, context: int, settings: TacticianSettings) -> Tactician:
+    return Tactician(features, context, len(MODES), settings.width, settings.layers, settings.heads, settings.dropout)
+
+
+def predict(
+    network: Tactician, normalisers: dict[str, Normaliser], steps: Steps, part: Part, phase: float, modes: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """[part's rows] the track id that a 5 Hz clock of this phase would hold at each row, given ``modes`` [T] of the session."""
+    held = np.full(part.stop - part.start, NO_TARGET, np.int32)
+    device = next(network.parameters()).device
+    clicks = ClickLog.of(steps)
+    for start, stop in usable_parts(steps, part):
+        times = steps.time_ns[start:stop]
+        rows = sample_rows(times, CLOCK_HZ, phase)
+        if not len(rows):
+            continue
+        inputs = set_inputs(steps, rows + start, clicks)
+        tracks = torch.from_numpy(normalisers["tracks"].apply(inputs.tracks, inputs.present)).to(device)
+        present = torch.from_numpy(inputs.present).to(device)
+        context = torch.from_numpy(normalisers["context"].apply(inputs.context)).to(device)
+        mode = torch.from_numpy(modes[rows + start]).to(device)
+        with torch.no_grad():
+            chosen = torch.cat([network(tracks[i], present[i], context[i], mode[i]).argmax(-1) for i in torch.arange(len(rows)).split(512)])
+        ids = np.concatenate([inputs.ids, np.full((len(rows), 1), NO_TARGET, np.int32)], axis=1)
+        said = ids[np.arange(len(rows)), chosen.cpu().numpy()]
+        held[start - part.start : stop - part.start] = hold(times, rows, said, NO_TARGET)
+    return held
+
+
+def _examples(
+    sessions: Sequence[Steps], parts: Sequence[Part], settings: TacticianSettings, modes: Sequence[NDArray[np.int64]] | None
+) -> dict[str, NDArray]:
+    profile = sessions[0].profile
+    found: dict[str, list[NDArray]] = {k: [] for k in ("tracks", "present", "context", "labels", "modes", "mode_label", "nearest")}
+    variants = modes[0].shape[1] if modes else 2
+    preys = [i for i, c in enumerate(profile.classes) if c.role in ("enemy", "loot")]
+    first_class = next((i for i, f in enumerate(set_features(profile)) if f.name.startswith("class.")), 0)
+    for part in parts:
+        steps = sessions[part.session]
+        mode_labels, targets, clicks = label_modes(steps).astype(np.int64), label_targets(steps), ClickLog.of(steps)
+        given = modes[part.session] if modes else np.stack([mode_labels, np.full_like(mode_labels, UNKNOWN_MODE)], axis=1)
+        for start, stop in usable_parts(steps, part):
+            rows = np.unique(np.concatenate([
+                sample_rows(steps.time_ns[start:stop], CLOCK_HZ, p / settings.phases) for p in range(settings.phases)
+            ])) + start  # fmt: skip
+            inputs = set_inputs(steps, rows, clicks)
+            match = (inputs.ids == targets[rows][:, None]) & inputs.present
+            labels = np.where(match.any(1), match.argmax(1), np.where(targets[rows] == NO_TARGET, SET_TRACKS, -1))
+            one_hot = inputs.tracks[..., first_class : first_class + len(profile.classes)]
+            prey = one_hot[..., preys].any(-1) & inputs.present
+            near = np.where(prey, inputs.tracks[..., 2], -1.0).argmax(1)
+            columns = (inputs.tracks, inputs.present, inputs.context, labels, given[rows], mode_labels[rows], near)
+            for name, values in zip(found, columns, strict=True):
+                found[name].append(values)
+    if not found["labels"]:
+        return {
+            "tracks": np.zeros((0, SET_TRACKS, len(set_features(profile))), np.float32),
+            "present": np.zeros((0, SET_TRACKS), np.bool_),
+            "context": np.zeros((0, len(set_context_features(profile))), np.float32),
+            "labels": np.zeros(0, np.int64),
+            "modes": np.zeros((0, variants), np.int64),
+            "mode_label": np.zeros(0, np.int64),
+            "nearest": np.zeros(0, np.int64),
+        }
+    return {name: np.concatenate(values) for name, values in found.items()}
+
+
+def _count_text(sessions: Sequence[Steps], parts: Sequence[Part]) -> str:
+    rows = sum(len(sample_rows(sessions[p.session].time_ns[a:b], CLOCK_HZ)) for p in parts for a, b in usable_parts(sessions[p.session], p))
+    return f"{window_count(rows, 1)} a phase"
