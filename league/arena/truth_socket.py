@@ -251,6 +251,7 @@ class TruthClient:
         self._answers: dict[int, Message] = {}
         self._next_id = 1
         self._incoming = bytearray()
+        self._gone = ""
         try:
             self._connection = _connect(path, timeout_s)
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -265,11 +266,13 @@ class TruthClient:
     def poll(self) -> None:
         """Take in all messages that have come. Raises TruthSocketError when the window has gone."""
         self._receive(0.0)
+        self._check()
 
     def wait(self, condition: Any, timeout_s: float = 5.0, what: str = "a message") -> None:
         """Take in messages until ``condition()`` holds. Raises TruthSocketError after ``timeout_s``."""
         deadline = time.monotonic() + timeout_s
         while not condition():
+            self._check()  # only now: the last messages and the end may come together
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 raise TruthSocketError(f"arena socket {self.path}: {what} did not come within {timeout_s} s")
@@ -294,25 +297,26 @@ class TruthClient:
         return state_from_json(self.request(timeout_s, state=True)["arrays"])
 
     def _receive(self, timeout_s: float) -> None:
-        gone = ""
         try:
             ready, _, _ = select.select([self._connection], [], [], timeout_s)
             while ready:
                 chunk = self._connection.recv(1 << 16)
                 if not chunk:
-                    gone = "it closed the connection"
+                    self._gone = "it closed the connection"
                     break
                 self._incoming += chunk
         except BlockingIOError:
             pass
         except (OSError, ValueError) as error:  # ValueError: closed on this side, by another thread
-            gone = str(error)
+            self._gone = str(error)
         *lines, rest = bytes(self._incoming).split(b"\n")
         self._incoming[:] = rest
         for line in lines:
             self._sort(json.loads(line))
-        if gone:
-            raise TruthSocketError(f"arena socket {self.path}: the window has gone ({gone})")
+
+    def _check(self) -> None:
+        if self._gone:
+            raise TruthSocketError(f"arena socket {self.path}: the window has gone ({self._gone})")
 
     def _sort(self, message: Message) -> None:
         kind = message.get("kind")
