@@ -313,9 +313,9 @@ class ArenaWindow:
         self._pygame.font.init()
         scale = max(1, surface.get_width() // SIZE[0])
         width, height = surface.get_size()
-        band = self._pygame.Surface((width, 64 * scale), self._pygame.SRCALPHA, 32)
-        band.fill((6, 8, 18, 216))
-        surface.blit(band, (0, height // 2 - 32 * scale))
+        band = self._pygame.Surface((width, 84 * scale), self._pygame.SRCALPHA, 32)
+        band.fill((6, 8, 18, 244))
+        surface.blit(band, (0, height // 2 - 42 * scale))
         for text, px, offset, colour in ((line, 26, -9, (244, 248, 255)), (second, 17, 14, (140, 152, 184))):
             picture = self._pygame.font.Font(None, px * scale).render(text, True, colour)
             surface.blit(picture, (width // 2 - picture.get_width() // 2, height // 2 + offset * scale - picture.get_height() // 2))
