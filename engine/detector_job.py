@@ -115,7 +115,7 @@ def finish(
     figures["ms_per_picture"] = speeds(weights, ARENA_PROFILE)
     figures["torch_onnx_difference"] = {"box_px": round(exported.box_difference_px, 5), "score": exported.score_difference}
     figures["size_bytes"] = exported.size_bytes
-    DetectorCard(**{**{k: getattr(card, k) for k in card.__slots__}, "figures": figures}).write(weights.with_suffix(".json"))
+    replace(card, figures=figures).write(weights.with_suffix(".json"))
     return DetectorResult(weights, trained.complete, figures)
 
 

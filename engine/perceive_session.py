@@ -22,7 +22,7 @@ from data.schema import NO_TARGET, Action, Frame, Observation, Status, Step, Tra
 from data.session import Session, open_session
 from data.steps import Steps, input_names
 from data.steps_arrow import NO_FRAME, TableWriter, rows_batch, steps_schema
-from data.vocabulary import ACTOR_KINDS, MODES
+from data.vocabulary import ACTOR_KINDS, MODES, ActorKind
 from engine.perception.perceive import Perceiver
 from engine.runtime.progress import EtaReport, Progress, Report, ignore
 from engine.step_assembler import StepAssembler
@@ -179,7 +179,8 @@ def _new_rows(session: Session, profile: GameProfile) -> Iterator[tuple[Step, Fr
     gaps = [(g.start_ns, g.end_ns if g.end_ns is not None else int(times_ns[-1])) for g in session.metadata.gaps]
     period_ns = round(1e9 / (session.metadata.rates.asked_hz or 20.0))
     assembler, pictures = StepAssembler(profile), _Pictures(session)
-    actor = next((e.actor for e in events if e.actor != "unknown"), "human")
+    human: ActorKind = "human"
+    actor = next((e.actor for e in events if e.actor != "unknown"), human)
     actor_name = next((e.actor_name for e in events if e.actor_name), "")
     waiting: Frame | None = None
     given = 0

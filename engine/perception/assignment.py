@@ -97,12 +97,14 @@ def _hungarian(cost: NDArray[np.float32]) -> list[tuple[int, int]]:
         slack, visited = [float("inf")] * (m + 1), [False] * (m + 1)
         while row_of[column]:
             visited[column] = True
-            at, step, following = row_of[column], float("inf"), 0
-            prices, base = table[at - 1], row_price[at]
+            at: int = row_of[column]
+            step, following = float("inf"), 0
+            prices: list[float] = table[at - 1]
+            base: float = row_price[at]
             for c in range(1, m + 1):
                 if visited[c]:
                     continue
-                reduced = prices[c - 1] - base - column_price[c]
+                reduced: float = prices[c - 1] - base - column_price[c]
                 if reduced < slack[c]:
                     slack[c], before[c] = reduced, column
                 if slack[c] < step:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,7 +49,7 @@ class Detector:
         """What the user should know about how it runs (an asked device that is not there); empty: nothing."""
         self._run = run
         self._roles = np.array([ROLES.index(role) for role in profile.roles()], np.int32)
-        scales = card.box_scales if card is not None else {}
+        scales: Mapping[str, float] = card.box_scales if card is not None else dict[str, float]()
         self._box_scales = np.array([scales.get(name, 1.0) for name in profile.class_names()], np.float32)
         width, height = size
         self._canvas = np.full((height, width, 3), _PADDING, np.uint8)

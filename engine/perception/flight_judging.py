@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from data.schema import F32, I32, Status, Tracks
 from engine.perception.assignment import assign
 from engine.perception.detections import Detections
+from engine.perception.judging import kinds_in
 
 NEAR_PX: Final = 8.0
 SETTLED_S: Final = 0.3
@@ -69,7 +70,7 @@ class FlightJudge:
 
     def _finds(self, truth: Truth, found: Detections) -> None:
         rows, columns = self._pairs(truth.classes, truth.boxes, found.classes, found.boxes)
-        for kind in np.unique(truth.classes).tolist():
+        for kind in kinds_in(truth.classes):
             counts = self._counts[kind]
             of_kind = truth.classes[rows] == kind
             counts.things += int((truth.classes == kind).sum())
@@ -82,7 +83,7 @@ class FlightJudge:
         rows, columns = self._pairs(truth.classes, truth.boxes, tracks.classes, tracks.boxes)
         followed = np.zeros(len(tracks), np.bool_)
         followed[columns] = True
-        for kind in np.unique(np.concatenate([truth.classes, tracks.classes])).tolist():
+        for kind in kinds_in(np.concatenate([truth.classes, tracks.classes])):
             counts = self._counts[kind]
             counts.untracked += int((truth.classes == kind).sum() - (truth.classes[rows] == kind).sum())
             counts.false_tracks += int(((tracks.classes == kind) & ~followed).sum())

@@ -65,6 +65,11 @@ def judge(pictures: Iterable[Labelled], names: Sequence[str], confidence: float)
     }
 
 
+def kinds_in(classes: I32) -> list[int]:
+    """The classes that occur, in order."""
+    return [int(kind) for kind in np.unique(classes)]
+
+
 def _mean(values: list[float]) -> float:
     return float(np.mean(values)) if values else 0.0
 
@@ -157,7 +162,7 @@ def _false_finds(picture: Labelled, confidence: float) -> int:
     """Sure finds that are right at no true box of their class by overlap 0.5 nor within ``NEAR_PX``."""
     working = picture.found.confidences >= confidence
     wrong = 0
-    for kind in np.unique(picture.found.classes[working]).tolist():
+    for kind in kinds_in(picture.found.classes[working]):
         mine = working & (picture.found.classes == kind)
         truth = picture.boxes[picture.classes == kind]
         good = match_by_overlap(picture.found.boxes[mine], picture.found.confidences[mine], truth)
@@ -172,7 +177,7 @@ def _size_figures(seen: list[Labelled], least: float, most: float, confidence: f
         sides = np.maximum(picture.boxes[:, 2] * picture.width_px, picture.boxes[:, 3] * picture.height_px)
         chosen = (sides >= least) & (sides < most)
         n += int(chosen.sum())
-        for kind in np.unique(picture.classes[chosen]).tolist():
+        for kind in kinds_in(picture.classes[chosen]):
             mine = (picture.found.classes == kind) & (picture.found.confidences >= confidence)
             near += len(near_errors_px(picture, picture.boxes[chosen & (picture.classes == kind)], picture.found.boxes[mine]))
     return {"n": n, "recall_3px": round(near / n, 4) if n else 0.0}
