@@ -139,7 +139,9 @@ class TickService(ThreadService):
             if frame is None or now_ns - frame.time_ns > 1_000_000_000:
                 self.reason = self._capture.reason or "no picture yet"
                 self._blind += 1
-                self._assembler.gap()
+                for step in self._assembler.gap():
+                    for sink in self.sinks:
+                        sink(step)
                 continue
             self.reason = ""
             self._turn(perceiver, frame, now_ns)
@@ -153,9 +155,9 @@ class TickService(ThreadService):
             self._assembler.intent(*pilot.on_observation(observation))
         acted_ns = time.monotonic_ns()
         self.observation.put(observation)
-        if finished is not None:
+        for step in finished:
             for sink in self.sinks:
-                sink(finished)
+                sink(step)
         done_ns = time.monotonic_ns()
         self.age_ms.add((acted_ns - frame.time_ns) / 1e6)
         self._rate.mark(now_ns)

@@ -51,6 +51,8 @@ class SourceSpec:
             raise ValueError(f"source kind {spec['kind']!r}: use {', '.join(SOURCE_KINDS)}")
         if spec.get("pilot") not in (None, "", "none", *PILOTS):
             raise ValueError(f"pilot {spec['pilot']!r}: use {', '.join(PILOTS)}, or none")
+        if spec.get("kind", self.kind) == "arena_window":
+            spec.setdefault("pilot", "none")  # the window is for a person, or for the bot
         if spec.get("pilot") == "none":
             spec["pilot"] = ""
         if isinstance(spec.get("region"), str):
