@@ -132,9 +132,9 @@ def evaluate(
         )
     ticks = EPISODE_TICKS if ticks is None else ticks
     seeds: list[int] = seed_list("test", episodes).tolist() if first_seed is None else list(range(first_seed, first_seed + episodes))
-    from data.models import read_policy
+    from engine.policy import load_policy
 
-    read_policy(policy)  # say what is wrong with it before anything is started
+    load_policy(policy)  # say what is wrong with it before anything is started
     tasks = [Task("", pilot, seed, ticks) for pilot in (BASELINE, demonstrator) for seed in seeds]
     tasks += [Task(rung, "", seed, ticks) for rung in rungs for seed in seeds]
     began_s = time.monotonic()
@@ -192,10 +192,19 @@ class _Worker:
     """What a worker process keeps between episodes: the policy, and the eyes once they are needed."""
 
     def __init__(self, policy: Path) -> None:
-        from engine.policy import load_policy
-
-        self.policy: Policy = load_policy(policy)
+        self._path = policy
+        self._policy: Policy | None = None
         self._eyes: tuple[Any, Any] | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """Loaded for the first episode: what an initializer raises would end the worker, and the pool would start
+        another one for ever."""
+        if self._policy is None:
+            from engine.policy import load_policy
+
+            self._policy = load_policy(self._path)
+        return self._policy
 
     def eyes(self) -> tuple[Any, Any]:
         if self._eyes is None:

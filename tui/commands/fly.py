@@ -40,16 +40,24 @@ def fly(
     settings, for_s = settings_of(context), seconds_of(for_)
     spec = source_of(settings, source, window, None, None, "none", seed, fps)
     line = StatusLine(headless)
+    flown: list[EngineState] = []  # the newest state in the air: on the ground the arena is gone
+
+    def seen(state: EngineState) -> None:
+        if state.bot.phase != "disarmed":
+            flown[:] = [state]
+        if line.rewrites:
+            line.show(_line(state))
+
     outcome = run_headless(
         settings,
         Plan(spec, policy=policy, dry_run=dry_run, for_s=for_s),
         line.say,
         debug=invocation_of(context).debug,
         every_s=3600.0 if line.rewrites else 10.0,
-        on_state=(lambda state: line.show(_line(state))) if line.rewrites else None,
+        on_state=seen,
     )
     line.end()
-    state = outcome.state
+    state = flown[-1] if flown else outcome.state
     if as_json:
         say_json({"ended": outcome.reason, "bot": dataclasses.asdict(state.bot), "arena": dataclasses.asdict(state.arena)})
         return
