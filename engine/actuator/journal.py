@@ -10,8 +10,9 @@ from typing import Any, Final
 from engine.actuator.protocol import JournalEntry
 
 KEPT: Final = 8192
-TOLERANCE_NS: Final = 30_000_000
-"""An event's time may differ this much from when it was sent: X servers stamp in milliseconds and wake late under load."""
+EARLY_NS: Final = 30_000_000
+LATE_NS: Final = 200_000_000
+"""How much earlier (servers stamp coarsely) or later (listeners wake late) than it was sent an event may be stamped."""
 
 
 class Journal:
@@ -39,7 +40,7 @@ class Journal:
             while self._open and time_ns - self._open[0].after_ns > 2_000_000_000:
                 self._open.popleft()
             for entry in self._open:
-                if not entry.before_ns - TOLERANCE_NS <= time_ns <= entry.after_ns + TOLERANCE_NS:
+                if not entry.before_ns - EARLY_NS <= time_ns <= entry.after_ns + LATE_NS:
                     continue
                 if kind == "move" and entry.kind == "move" and place is not None:
                     if abs(place[0] - (entry.x or 0)) <= 1 and abs(place[1] - (entry.y or 0)) <= 1:

@@ -176,6 +176,9 @@ def main(argv: list[str] | None = None) -> int:
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
+    # Letting go must not wait behind a training run; where the system does not allow it, it is not that bad.
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, 0, -5)
     # Whatever prints goes to the log: descriptor 1 carries messages only.
     answers = os.dup(1)
     os.dup2(2, 1)

@@ -193,7 +193,8 @@ class Rules:
 
     def on_input(self, event: RawInput, now_ns: int) -> None:
         """Every input event of the machine, own ones too."""
-        self._own.forget(now_ns)
+        # By the event's own stamp: a process that had to wait must not forget what it sent just before.
+        self._own.forget(min(now_ns, event.time_ns))
         if event.kind == "press" and event.name == self.stop_key:
             self.notices.append({"ev": "stop_key", "time_ns": event.time_ns})
             self.stop(f"the stop key {self.stop_key.upper()} was pressed", now_ns)

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 POLL_S: Final = 0.05
 """How often focus, window and pointer are looked at although no event comes."""
-CLAIM_NS: Final = 150_000_000
+CLAIM_NS: Final = 300_000_000
 """How long an event that a program sent waits for the actuator's word that it was the bot."""
 
 

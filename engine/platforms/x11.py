@@ -26,7 +26,7 @@ class X11Port:
         self._keys = read_key_table(self._connection)
 
     def windows(self) -> list[WindowInfo]:
-        return self._windows.list()
+        return self._windows.all_windows()
 
     def window(self, window_id: int) -> WindowInfo | None:
         return self._windows.info(window_id)

@@ -25,12 +25,14 @@ class X11Windows:
     def resource(self, window_id: int) -> Any:
         return self._connection.create_resource_object("window", window_id)
 
-    def list(self) -> list[WindowInfo]:
+    def all_windows(self) -> list[WindowInfo]:
         """All top-level windows with a title: those of the window manager's list, else those found under the root."""
         listed = self.root.get_full_property(self._atoms["_NET_CLIENT_LIST"], X.AnyPropertyType)
-        ids = [int(i) for i in listed.value] if listed is not None else []
-        if not ids:
-            ids = [found for child in self.root.query_tree().children if (found := self._titled_inside(child)) is not None]
+        windows = self._infos([int(i) for i in listed.value] if listed is not None else [])
+        # The list of a window manager that has ended stays behind, and names windows that are gone.
+        return windows or self._infos([i for child in self.root.query_tree().children if (i := self._titled_inside(child)) is not None])
+
+    def _infos(self, ids: list[int]) -> list[WindowInfo]:
         return [info for i in ids if (info := self.info(i)) is not None and info.title]
 
     def info(self, window_id: int) -> WindowInfo | None:

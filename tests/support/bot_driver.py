@@ -1,11 +1,14 @@
 """Stands for an engine whose bot holds keys: ``python bot_driver.py WINDOW_ID END_FILE`` holds w and the left button.
 
-It sends intents at 20 Hz and says ``holding`` once they go out. When END_FILE exists it raises an exception.
+It sends intents at 20 Hz and says ``holding`` once they go out. When END_FILE exists, its text says how it ends: by
+``hang`` (stopped by a signal), ``hold`` (native code that keeps the interpreter for 10 s), else by an exception.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -31,8 +34,11 @@ def main() -> None:
         if sequence == 3:
             print("holding", flush=True)
         if end_file.exists():
-            if end_file.read_text() == "hang":
-                os.kill(os.getpid(), 19)  # SIGSTOP
+            ending = end_file.read_text()
+            if ending == "hang":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            if ending == "hold":
+                ctypes.PyDLL(None).usleep(10_000_000)
             raise RuntimeError("the bot has failed")
         time.sleep(0.05)
 
