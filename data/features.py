@@ -26,7 +26,7 @@ FEATURE_VERSION: Final = 1
 
 LAGS_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 """The moments of the Executor's history, before now."""
-SLOTS: Final = 16
+SLOTS: Final = 12
 """Tracks the Executor sees, each in a slot of its own over the whole history."""
 SET_TRACKS: Final = 32
 """Tracks the Tactician chooses from."""
@@ -117,9 +117,10 @@ def slot_features(profile: GameProfile) -> tuple[Feature, ...]:
 
 
 def context_features(profile: GameProfile) -> tuple[Feature, ...]:
-    """What the Executor knows beside its slots: status at every lag, and where the ship is."""
+    """What the Executor knows beside its slots: status at every lag, where the ship is, what there is in all."""
     found = [Feature(f"{f.name}@{lag}s", f.unit, f.low, f.high) for lag in LAGS_S for f in status_features(profile)]
-    return (*found, Feature("self.x"), Feature("self.y"), Feature("self.missing"), Feature("tracks", "tracks/32", 0, 4))
+    found += [Feature("self.x"), Feature("self.y"), Feature("self.missing")]
+    return (*found, *(Feature(f"count.{name}", "tracks/8", 0, 4) for name in profile.class_names()))
 
 
 def set_context_features(profile: GameProfile) -> tuple[Feature, ...]:
@@ -253,8 +254,7 @@ def slot_inputs(steps: Steps, rows: I64, index: TrackIndex | None = None, limit:
         where = np.where(seen[..., None], np.clip(_relative(steps, np.where(seen, then, 0), own), -2, 2), 0.0)
         parts.append(np.concatenate([where, ~seen[..., None] & present[..., None]], axis=2).astype(np.float32))
     status = np.concatenate([status_vectors(steps, past[:, i]) for i in range(len(LAGS_S))], axis=1)
-    count = (steps.track_offsets[rows + 1] - steps.track_offsets[rows]) / 32.0
-    context = np.concatenate([status, own, own_missing[:, None], np.minimum(count, 4.0)[:, None]], axis=1).astype(np.float32)
+    context = np.concatenate([status, own, own_missing[:, None], _counts(steps, rows)], axis=1).astype(np.float32)
     boxes = np.where(present[..., None], _take(steps.track_boxes, np.where(near >= 0, near, 0)), 0.0).astype(np.float32)
     return SlotInputs(np.concatenate(parts, axis=2), present, ids, boxes, context, own, steps.cursor[rows])
 
@@ -292,6 +292,14 @@ class Normaliser:
     @staticmethod
     def from_json(values: dict[str, list[float]]) -> Normaliser:
         return Normaliser(np.array(values["mean"]), np.array(values["std"]))
+
+
+def _counts(steps: Steps, rows: I64) -> F32:
+    """[R, classes] how many tracks of each class a row has, in eighths, at most 4."""
+    everything = pick_tracks(steps, rows, None)
+    classes = np.where(everything >= 0, _take(steps.track_classes, np.maximum(everything, 0)), -1)
+    found = [np.equal(classes, code).sum(1) for code in range(len(steps.profile.classes))]
+    return np.minimum(np.stack(found, axis=1) / 8.0, 4.0).astype(np.float32) if found else np.zeros((len(rows), 0), np.float32)
 
 
 def _now(steps: Steps, near: I64, own: F32, own_velocity: F32) -> tuple[F32, Bool, NDArray[np.int32]]:
@@ -341,7 +349,8 @@ def _closing(steps: Steps, flat: I64, relative: F32, own_velocity: F32) -> F32:
 def _in_frame(profile: GameProfile, relative: F32, own: F32, own_velocity: F32) -> F32:
     """[R, K, 4] the picture's middle (from the ship) and the ship's velocity, along and across the line from track to ship."""
     distance = np.hypot(relative[..., 0], relative[..., 1])[..., None]
-    along = np.where(distance > 0.01, -relative / np.maximum(distance, 1e-6), np.array([1.0, 0.0], np.float32))
+    # The ship itself has no such line: zeros.
+    along = np.where(distance > 0.01, -relative / np.maximum(distance, 1e-6), np.float32(0.0))
     across = np.stack([-along[..., 1], along[..., 0]], axis=-1)
     middle = ((np.float32(0.5) - own) * _scale(profile))[:, None, :]
     going = (own_velocity * _scale(profile))[:, None, :]
@@ -355,3 +364,16 @@ def _nearness(distance: NDArray[Any]) -> F32:
 
 def _codes(profile: GameProfile, role: str) -> list[int]:
     return [i for i, r in enumerate(profile.roles()) if r == role]
+
+
+def mirror(features: tuple[Feature, ...], axis: int) -> tuple[F32, F32]:
+    """Scale and shift [D] that turn features of a picture into those of its mirror image (axis 0: left-right, 1: up-down)."""
+    scale, shift = np.ones(len(features), np.float32), np.zeros(len(features), np.float32)
+    letter = "xy"[axis]
+    for i, feature in enumerate(features):
+        name = feature.name.split(".")[-1] if feature.name.startswith("self.") else feature.name.split(".")[0]
+        if name in (f"d{letter}", f"v{letter}") or feature.name.endswith(".across"):
+            scale[i] = -1
+        elif name == letter:
+            scale[i], shift[i] = -1, 1
+    return scale, shift

@@ -78,6 +78,7 @@ class GameProfile(ProfileModel):
     hold_ms: int = Field(default=50, ge=10, le=1000, description="how long a tapped key or button stays down")
     threat_range: float = Field(default=0.25, gt=0, le=1, description="an enemy nearer than this (in picture widths) is a threat")
     low_hp: Unit = 0.35
+    mirrored: bool = Field(default=False, description="a mirrored picture would be as true: a map seen from above with no preferred side")
 
     @field_validator("keys")
     @classmethod
@@ -162,5 +163,6 @@ ARENA_PROFILE = GameProfile(
     ),
     detector="builtin:arena",
     detector_size=(320, 192),
+    mirrored=True,
 )
 """The embedded arena's profile. Regions are those that ``league.arena.render`` draws at 640x360."""

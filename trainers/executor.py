@@ -18,8 +18,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from data.checkpoint import make_card
-from data.features import SLOTS, UNKNOWN_MODE, Normaliser, context_features, slot_features
+from data.features import SLOTS, UNKNOWN_MODE, Normaliser, context_features, mirror, slot_features
 from data.hindsight import label_modes, label_targets
+from data.profile import GameProfile
 from data.steps import Steps, input_names
 from data.vocabulary import MODES
 from data.windows import Split, split_sessions, window_count
@@ -49,11 +50,51 @@ class ExecutorSettings:
 QUICK = ExecutorSettings(LoopSettings(10, 128, 5e-4))
 
 
+class Mirrors:
+    """Turns normalised examples into those of the mirrored picture."""
+
+    def __init__(self, profile: GameProfile, slots: Normaliser, context: Normaliser, device: torch.device) -> None:
+        self._columns: list[dict[str, tuple[Tensor, Tensor]]] = []
+        for axis in (0, 1):
+            found: dict[str, tuple[Tensor, Tensor]] = {}
+            for name, features, norm in (("slots", slot_features(profile), slots), ("context", context_features(profile), context)):
+                scale, shift = mirror(features, axis)
+                shift = (scale * norm.mean + shift - norm.mean) / norm.std
+                found[name] = (torch.from_numpy(scale).to(device), torch.from_numpy(shift.astype(np.float32)).to(device))
+            self._columns.append(found)
+
+    def apply(self, batch: Batch, flips: Sequence[Tensor]) -> Batch:
+        """``flips``: which rows are mirrored along each axis."""
+        done = dict(batch)
+        for axis, flip in enumerate(flips):
+            for name, (scale, shift) in self._columns[axis].items():
+                values = done[name]
+                turned = values * scale + shift
+                if name == "slots":
+                    turned = turned * batch["present"][..., None]
+                done[name] = torch.where(flip.view(-1, *[1] * (values.dim() - 1)), turned, values)
+            for name in ("boxes", "own", "cursor", "point", "slot_offset"):
+                values = done[name].clone()
+                whole = 0.0 if name == "slot_offset" else 1.0
+                values[flip, ..., axis] = whole - values[flip, ..., axis]
+                done[name] = values
+        return done
+
+
 class ExecutorTask:
     """Network, rows and losses (see ``loop.Task``)."""
 
-    def __init__(self, network: Executor, train: Batch, validation: Batch, settings: ExecutorSettings, key_weights: Tensor) -> None:
+    def __init__(
+        self,
+        network: Executor,
+        train: Batch,
+        validation: Batch,
+        settings: ExecutorSettings,
+        key_weights: Tensor,
+        mirrors: Mirrors | None = None,
+    ) -> None:
         self.network, self.train, self.validation, self._settings = network, train, validation, settings
+        self._mirrors = mirrors
         self._key_weights = key_weights
 
     def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
@@ -69,6 +110,8 @@ class ExecutorTask:
         target = batch["target_slots"].gather(1, variant)[:, 0]
         target = torch.where(chance(s.target_dropout), torch.full_like(target, -1), target)
         known = batch["cursor_known"] & ~chance(s.cursor_dropout)
+        if self._mirrors:
+            batch = self._mirrors.apply(batch, (chance(0.5), chance(0.5)))
         return self._losses(batch, self._see(batch, mode, target), known, chance(0.7))
 
     def _see(self, batch: Batch, mode: Tensor, target: Tensor) -> Seen:
@@ -180,7 +223,8 @@ def train(
     network = make_network(shape["slot_features"], shape["context_features"], len(names), aspect, settings).to(device)
     rates = arrays[0]["soon"].mean(0)
     key_weights = torch.from_numpy(np.clip(np.sqrt(0.05 / np.maximum(rates, 1e-4)), 1, 8).astype(np.float32)).to(device)
-    task = ExecutorTask(network, *(to_tensors(part, device) for part in arrays), settings, key_weights)
+    mirrors = Mirrors(profile, slots, context, device) if profile.mirrored else None
+    task = ExecutorTask(network, *(to_tensors(part, device) for part in arrays), settings, key_weights, mirrors)
     card = make_card(
         "executor",
         profile,
