@@ -91,7 +91,9 @@ def test_tactician_and_strategist_inputs_are_the_same_live_and_in_training() -> 
         np.testing.assert_allclose(flown.tracks[0], trained.tracks[row], atol=1e-6)
         np.testing.assert_allclose(flown.context[0], trained.context[row], atol=1e-6)
         seen.append(summary_vectors(few, np.zeros(1, np.int64))[0])
-        np.testing.assert_allclose(summary_sequence(steps.profile, np.stack(seen), steps.time_ns[: i * 20 + 1 : 20])[-1], summaries[i], atol=1e-6)
+        np.testing.assert_allclose(
+            summary_sequence(steps.profile, np.stack(seen), steps.time_ns[: i * 20 + 1 : 20])[-1], summaries[i], atol=1e-6
+        )
 
 
 def test_sizes_follow_the_names_and_ranges_hold() -> None:
@@ -104,7 +106,11 @@ def test_sizes_follow_the_names_and_ranges_hold() -> None:
     assert chosen.tracks.shape == (60, SET_TRACKS, len(set_features(profile)))
     assert chosen.context.shape == (60, len(set_context_features(profile)))
     assert summary.shape == (60, len(summary_features(profile)))
-    for values, features in ((slots.slots, slot_features(profile)), (chosen.tracks, set_features(profile)), (summary, summary_features(profile))):
+    for values, features in (
+        (slots.slots, slot_features(profile)),
+        (chosen.tracks, set_features(profile)),
+        (summary, summary_features(profile)),
+    ):
         flat = values.reshape(-1, values.shape[-1])
         for i, feature in enumerate(features):
             low, high = min(feature.low, 0.0), max(feature.high, 0.0)  # absent entries are 0

@@ -1,0 +1,102 @@
+"""Runs, bundles, promotion and rollback."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.checkpoint import CheckpointError, make_card, save
+from data.models import (
+    LEVELS,
+    list_policies,
+    list_runs,
+    models_dir,
+    new_run,
+    promote,
+    promoted_name,
+    resolve_policy,
+    rollback,
+    show_policy,
+    write_policy,
+)
+from data.profile import ARENA_PROFILE
+
+
+def bundle(workspace: Path, name: str) -> Path:
+    levels = {}
+    for level in LEVELS:
+        run = new_run(workspace, level)
+        save(run / "best_model", {"w": np.zeros(2, np.float32)}, make_card(level, ARENA_PROFILE, epoch=4, figures={"val_loss": 0.5}))
+        levels[level] = run / "best_model"
+    detector = workspace / "arena.onnx"
+    detector.write_bytes(b"weights")
+    return write_policy(models_dir(workspace) / "policies" / name, levels, ARENA_PROFILE, [detector])
+
+
+def test_a_bundle_holds_all_and_can_be_moved(tmp_path: Path) -> None:
+    folder = bundle(tmp_path / "a", "first")
+    assert {p.name for p in folder.iterdir()} >= {
+        "policy.json",
+        "profile.json",
+        "arena.onnx",
+        *(f"{level}.safetensors" for level in LEVELS),
+    }
+    moved = tmp_path / "elsewhere" / "b"
+    shutil.move(tmp_path / "a", moved)
+    assert resolve_policy(moved, "first").is_dir()
+    assert show_policy(moved / "models" / "policies" / "first")["levels"]["executor"]["epoch"] == 4
+    for text in moved.rglob("*.json"):
+        assert str(tmp_path) not in text.read_text()
+
+
+def test_promote_and_rollback(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        bundle(tmp_path, name)
+    assert promoted_name(tmp_path) == ""
+    promote(tmp_path, "one")
+    promote(tmp_path, "two")
+    assert resolve_policy(tmp_path).name == "two"
+    assert [p.name for p in list_policies(tmp_path) if p.promoted] == ["two"]
+    assert rollback(tmp_path) == "one"
+    assert promoted_name(tmp_path) == "one"
+    with pytest.raises(CheckpointError, match="nothing was promoted before"):
+        rollback(tmp_path)
+
+
+def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no policy yet"):
+        resolve_policy(tmp_path)
+    folder = bundle(tmp_path, "one")
+    with pytest.raises(CheckpointError, match="known: one"):
+        resolve_policy(tmp_path, "other")
+    with pytest.raises(CheckpointError, match="exists already"):
+        bundle(tmp_path, "one")
+    for bad in ("../x", "", "a/b", ".hidden"):
+        with pytest.raises(CheckpointError, match="model name"):
+            promote(tmp_path, bad)
+    (folder / "executor.safetensors").write_bytes(b"")
+    (info,) = list_policies(tmp_path)
+    assert "executor" in info.problem
+    with pytest.raises(CheckpointError, match="executor"):
+        promote(tmp_path, "one")
+
+
+def test_runs_are_listed_with_their_figures_or_problem(tmp_path: Path) -> None:
+    bundle(tmp_path, "one")
+    new_run(tmp_path, "tactician", "empty")
+    runs = list_runs(tmp_path)
+    assert {r.level for r in runs} == set(LEVELS)
+    assert [r.problem != "" for r in runs if r.name == "empty"] == [True]
+    assert all(r.figures == {"val_loss": 0.5} for r in runs if not r.problem)
+
+
+def test_a_corrupt_promotion_file_is_kept_and_named(tmp_path: Path) -> None:
+    bundle(tmp_path, "one")
+    file = models_dir(tmp_path) / "promoted.json"
+    file.write_text("[")
+    with pytest.raises(CheckpointError, match=r"promoted\.json"):
+        promoted_name(tmp_path)
+    assert (models_dir(tmp_path) / "promoted.json.corrupt").read_text() == "["
