@@ -218,6 +218,7 @@ def main() -> None:
     rows = [
         ("1280x720 at 30 fps, share of a core", f"{costs['share_of_a_core']:.0%}", "< 40 %"),
         ("  written / offered frames", f"{costs['written_frames']} / {costs['offered_frames']}", "all"),
+        ("  dropped, for want of time or room", f"{costs['dropped_frames']}", "0"),
         ("  memory", grown, "flat"),
         ("  F6 until saved", f"{costs['f6_s']:.2f} s", "< 3 s"),
         ("arena 640x360, GB an hour", f"{sizes['arena']:.2f}", "< 2"),
@@ -240,7 +241,7 @@ def main() -> None:
     }
     folder = ROOT / "benchmarks" / "results"
     folder.mkdir(exist_ok=True)
-    path = folder / f"recorder_{time.strftime('%Y-%m-%d')}.json"
+    path = folder / f"recorder_{time.strftime('%Y-%m-%d')}_{options.seconds:.0f}s.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"written: {path.relative_to(ROOT)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -158,11 +159,34 @@ def read_metadata(folder: Path) -> Metadata:
     """Reads and checks ``metadata.json``. Raises SessionError."""
     raw = read_raw(folder)
     try:
-        return Metadata.model_validate(raw)
+        return parse(raw)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise SessionError(f"{folder.name}/{METADATA_NAME}: {where}: {first['msg']}; run 'secondseat sessions verify'") from error
+
+
+def parse(raw: dict[str, Any]) -> Metadata:
+    """Metadata of the present version. What a profile of another version knows more is left out, and ``notes`` say so.
+
+    Raises pydantic.ValidationError.
+    """
+    try:
+        return Metadata.model_validate(raw)
+    except ValidationError as error:
+        strange = [detail["loc"] for detail in error.errors() if detail["type"] == "extra_forbidden"]
+        if len(strange) < error.error_count():
+            raise
+    known: Any = copy.deepcopy(raw)
+    for place in strange:
+        part = known
+        for step in place[:-1]:
+            part = part[step]
+        del part[place[-1]]
+    metadata = Metadata.model_validate(known)
+    names = ", ".join(".".join(str(step) for step in place) for place in strange)
+    metadata.notes.append(f"left out what this version does not know: {names}")
+    return metadata
 
 
 def write_metadata(folder: Path, metadata: Metadata) -> None:

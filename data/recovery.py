@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from data.files import free_bytes, sync_folder
 from data.locks import LOCK_NAME, Locked, SessionLock, writer_alive
-from data.metadata import METADATA_NAME, Metadata, Recovery, SessionError, read_metadata, read_raw, write_metadata
+from data.metadata import METADATA_NAME, Metadata, Recovery, SessionError, parse, read_metadata, read_raw, write_metadata
 from data.steps_arrow import TableWriter, events_schema, read_table, steps_schema
 from data.trash import trash_folder
 from data.untyped import pyarrow
@@ -233,7 +233,7 @@ def _metadata_from_events(folder: Path) -> Metadata | None:
     try:
         with (folder / "events.arrows").open("rb") as file:
             embedded: Any = pa.ipc.open_stream(file).schema.metadata[b"session"]
-        return Metadata.model_validate(json.loads(embedded))
+        return parse(json.loads(embedded))
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, ValidationError):
         return None
 

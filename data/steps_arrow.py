@@ -253,6 +253,7 @@ def read_stream(path: Path, schema: Any) -> TableRead:
     try:
         reader: Any = pa.ipc.open_stream(pa.BufferReader(content))
         found = reader.schema
+        _check_columns(found, schema)
         for batch in reader:
             batch.validate(full=True)
             batches.append(batch)
@@ -261,6 +262,14 @@ def read_stream(path: Path, schema: Any) -> TableRead:
     if not batches:
         return TableRead(schema.empty_table(), 0, torn, problem)
     return TableRead(pa.Table.from_batches(batches, found), len(batches), torn, problem)
+
+
+def _check_columns(found: Any, wanted: Any) -> None:
+    """Raises ValueError when a wanted column is missing, of another type, or when a name is not even text."""
+    types = {name: found.field(index).type for index, name in enumerate(found.names)}
+    for field in wanted:
+        if types.get(field.name) != field.type:
+            raise ValueError(f"column {field.name!r} is missing or of another type")
 
 
 def read_table(folder: Path, name: str, schema: Any) -> TableRead:

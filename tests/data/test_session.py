@@ -168,8 +168,10 @@ def test_noise_in_a_stream_never_breaks_the_reader(tmp_path: Path) -> None:
     path = folder / "events.arrows"
     whole = path.read_bytes()
     generator = random.Random(5)
-    for _ in range(40):
+    for turn in range(60):
         noisy = bytearray(whole)
+        if turn < 20:  # the schema itself
+            noisy[generator.randrange(1000)] = 0xDE
         for _ in range(20):
             noisy[generator.randrange(len(noisy))] = generator.randrange(256)
         path.write_bytes(noisy)
@@ -212,6 +214,21 @@ def test_a_newer_version_is_refused_politely(tmp_path: Path) -> None:
     folder = write_session(tmp_path, 10)
     edit(folder, version=999)
     with pytest.raises(SessionError, match="made by a newer version"):
+        open_session(folder)
+
+
+def test_a_profile_of_another_version_may_know_more(tmp_path: Path) -> None:
+    folder = write_session(tmp_path, 10)
+    profile = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))["profile"]
+    profile["weather"] = "rain"
+    profile["gauges"][0]["unit"] = "%"
+    edit(folder, profile=profile)
+    with open_session(folder) as session:
+        assert session.metadata.profile == ARENA_PROFILE
+        assert session.metadata.notes == ["left out what this version does not know: profile.gauges.0.unit, profile.weather"]
+    profile["picture_size"] = "large"
+    edit(folder, profile=profile)
+    with pytest.raises(SessionError, match="picture_size"):
         open_session(folder)
 
 
