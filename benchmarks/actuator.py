@@ -207,9 +207,8 @@ def main() -> None:
         for ending, limit_ms in (("stop key, engine hung", 200), ("kill -9", 500), ("SIGSTOP", 500)):
             found = spread([release_ms(target, person, ending, directory) for _ in range(options.endings)])
             results[ending] = {**found, "limit_ms": limit_ms}
-            print(
-                f"{ending:24} p50 {found['p50']:7.1f}  p95 {found['p95']:7.1f}  max {found['max']:7.1f} ms  (limit {limit_ms}, n {found['n']})"
-            )
+            figures = f"p50 {found['p50']:7.1f}  p95 {found['p95']:7.1f}  max {found['max']:7.1f} ms"
+            print(f"{ending:24} {figures}  (limit {limit_ms}, n {found['n']})")
         found = spread(latencies_ms(target, 400))
         results["send to window, ms"] = found
         print(f"{'send to window':24} p50 {found['p50']:7.2f}  p95 {found['p95']:7.2f}  max {found['max']:7.2f} ms")

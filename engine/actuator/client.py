@@ -86,6 +86,7 @@ class Actuator:
         self._stopping = False
         self._threads: list[threading.Thread] = []
         self._journal = Journal()
+        self._unsent = 0
 
     @property
     def journal(self) -> Journal:
@@ -101,7 +102,7 @@ class Actuator:
 
     def status(self) -> ActuatorStatus:
         with self._lock:
-            return self._status
+            return dataclasses.replace(self._status, unsent=self._unsent)
 
     def text(self) -> str:
         """For the status line."""
@@ -118,6 +119,7 @@ class Actuator:
         with self._lock:
             self._stopping, self._ready = False, ""
             self._status = ActuatorStatus("disarmed")
+            self._unsent = 0
             self._answers.clear()
             self._unsent_controls.clear()
         process = _spawn(["--backend", self._backend, "--stop-key", self._stop_key])
@@ -173,7 +175,7 @@ class Actuator:
         data = encode(intent.message())
         with self._lock:
             if not self._write(data):
-                self._status = dataclasses.replace(self._status, unsent=self._status.unsent + 1)
+                self._unsent += 1
 
     def release_all(self) -> None:
         self._tell({"op": "release"})
@@ -269,8 +271,6 @@ class Actuator:
             self._journal.add(message["entries"])
         elif kind == "status":
             place = message["place"]
-            with self._lock:
-                unsent = self._status.unsent
             self._change(
                 ActuatorStatus(
                     message["phase"],
@@ -278,7 +278,6 @@ class Actuator:
                     tuple(message["held"]),
                     None if place is None else (place[0], place[1]),
                     **message["counts"],
-                    unsent=unsent,
                     time_ns=message["time_ns"],
                 )
             )

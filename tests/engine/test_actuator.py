@@ -303,7 +303,7 @@ def actuator() -> Iterator[Callable[..., Actuator]]:
 
 
 def soon(sequence: int, x: float = 0.5, y: float = 0.5, onsets: Sequence[str] = (), held: Collection[str] = ()) -> Intent:
-    return Intent(sequence, time.monotonic_ns() + 200 * MS, x, y, tuple(onsets), frozenset(held))
+    return Intent(sequence, time.monotonic_ns() + 2000 * MS, x, y, tuple(onsets), frozenset(held))
 
 
 def test_the_process_without_a_screen_keeps_the_same_rules(actuator: Callable[..., Actuator], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -585,12 +585,12 @@ class TestOnAScreen:
         assert hands.pid is not None
         os.kill(hands.pid, signal.SIGSTOP)
         took_ns: list[int] = []
-        for sequence in range(1, 1001):
+        for sequence in range(1, 3001):
             began = time.monotonic_ns()
             hands.send(soon(sequence, held=("w",)))
             took_ns.append(time.monotonic_ns() - began)
         os.kill(hands.pid, signal.SIGCONT)
-        assert sorted(took_ns)[950] < 1 * MS
+        assert sorted(took_ns)[2850] < 1 * MS
         assert hands.status().unsent > 0, "the pipe was full, and the surplus was dropped and counted"
 
     def test_stopping_releases_and_ends_within_its_deadline(
