@@ -143,7 +143,9 @@ def _hotkeys(settings: Settings) -> Check:
     if connection is None:
         return Check("hotkeys", "warn", f"{keys} work in this terminal only: no X server with XInput2", "see display")
     try:
-        version = connection.xinput_query_version()
+        xinput = importlib.import_module("Xlib.ext.xinput")  # connection.xinput_query_version asks for 2.0 only
+        opcode = connection.display.get_extension_major("XInputExtension")
+        version = xinput.XIQueryVersion(display=connection.display, opcode=opcode, major_version=2, minor_version=2)
         found = (int(version.major_version), int(version.minor_version))
     finally:
         connection.close()

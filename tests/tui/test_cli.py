@@ -301,6 +301,13 @@ def test_the_doctor_says_what_is_missing_and_what_to_do(here: Path, monkeypatch:
     assert "another machine" in doctor.checks(Settings())[0].text
 
 
+@pytest.mark.x11
+def test_the_doctor_finds_a_real_screen(x_display: str) -> None:
+    found = {check.name: check for check in doctor.checks(Settings())}
+    assert {found[name].state for name in ("display", "capture", "hotkeys", "injection")} == {"ok"}
+    assert "1280x720" in found["display"].text
+
+
 def test_the_doctor_names_a_detector_that_is_not_there(here: Path) -> None:
     settings = Settings.model_validate(
         {"game": "mine", "games": {"mine": {"name": "mine", "detector": "models/x.onnx"}, "arena": Settings().profile()}}
