@@ -29,6 +29,8 @@ class Curves:
     learning_rate: float = math.nan
     epoch: float = math.nan
     bad_lines: int = 0
+    figures: tuple[tuple[str, float], ...] = ()
+    """The newest epoch's figures, the losses left out."""
 
     def best_val(self) -> tuple[float, float] | None:
         """The step and value of the lowest finite validation loss."""
@@ -76,6 +78,7 @@ class RunReader:
         self._val: tuple[list[float], list[float]] = ([], [])
         self._learning_rate = self._epoch = math.nan
         self._bad = self._count = 0
+        self._figures: tuple[tuple[str, float], ...] = ()
 
     def read(self) -> Curves | None:
         """The curves when something is new, else None."""
@@ -93,6 +96,7 @@ class RunReader:
             self._learning_rate,
             self._epoch,
             self._bad,
+            self._figures,
         )
 
     def _take(self, line: bytes) -> None:
@@ -106,7 +110,14 @@ class RunReader:
             self._bad += 1
             return
         values = cast("dict[str, object]", row)
-        self._count += 1
+        figures = values.get("figures")
+        if isinstance(figures, dict):  # the row of an epoch; its train_loss is a mean of rows that were read already
+            of_epoch = cast("dict[str, object]", figures)
+            values = {**values, "val_loss": of_epoch.get("val_loss")}
+            numbers = ((name, _number(value)) for name, value in of_epoch.items() if not name.endswith("_loss"))
+            self._figures = tuple((name, value) for name, value in numbers if not math.isnan(value))
+        else:
+            self._count += 1
         step = _number(values.get("step"))
         if math.isnan(step):
             step = float(self._count)

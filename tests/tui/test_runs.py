@@ -60,3 +60,17 @@ def test_the_running_run_goes_first(tmp_path: Path) -> None:
     watcher.poll()
     assert watcher.curves.run == "tactician/run1"
     assert find_runs(tmp_path / "missing") == []
+
+
+def test_rows_of_epochs_carry_figures(tmp_path: Path) -> None:
+    rows = [
+        {"step": 1, "epoch": 1, "train_loss": 3.0},
+        {"step": 2, "epoch": 1, "train_loss": 2.0},
+        {"epoch": 1, "step": 2, "figures": {"val_loss": 2.5, "train_loss": 2.5, "accuracy": 0.7, "note": "x"}},
+    ]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    curves = RunReader(tmp_path).read()
+    assert curves is not None
+    assert curves.train == ((1.0, 2.0), (3.0, 2.0))
+    assert curves.val == ((2.0,), (2.5,))
+    assert curves.figures == (("accuracy", 0.7),)

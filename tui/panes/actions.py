@@ -7,7 +7,7 @@ from textual import events
 
 from engine.state import EngineState, JobState
 from tui.actions import Action
-from tui.panes.base import LinesPane, cut
+from tui.panes.base import LinesPane, cut, highlighted
 from tui.panes.status import percent
 
 
@@ -56,19 +56,16 @@ class ActionsPane(LinesPane):
         keys = row.key_text()
         line = Text(f"{glyphs.pointer if row is self.chosen else ' '}{sign or ' '} ", style, no_wrap=True)
         line.append(row.launcher, palette.strong if row.id == self.face.next_step else "")
-        right = Text(note, style)
-        if keys and not note:
-            right = Text(keys, palette.dim)
-        room = width - line.cell_len - right.cell_len
-        if room < 1:
-            cut(line, max(4, width - right.cell_len - 1), self.look.glyphs.ellipsis)
-            room = max(1, width - line.cell_len - right.cell_len)
-        line.append(" " * room)
+        right = Text(note or keys, style if note else palette.dim)
+        if line.cell_len + right.cell_len >= width and " " in note:
+            right = Text(note.rsplit(" ", 1)[1], style)  # the percentage alone
+        cut(line, max(4, width - right.cell_len - 1), glyphs.ellipsis)
+        line.append(" " * max(1, width - line.cell_len - right.cell_len))
         line.append_text(right)
         line.truncate(width)
         if chosen:
-            line.stylize(palette.selected)
-        elif row.id == self.face.next_step:
+            return highlighted(line, width, palette.selected)
+        if row.id == self.face.next_step:
             line.stylize(palette.accent)
         return line
 
@@ -91,7 +88,7 @@ class ActionsPane(LinesPane):
         if job is not None:
             match job.phase:
                 case "running" | "queued":
-                    return glyphs.running, f"{job.stage[:10]} {percent(job)}".strip(), palette.learn
+                    return glyphs.running, f"{job.stage.replace('epoch ', 'ep ')} {percent(job)}".strip(), palette.learn
                 case "failed":
                     return glyphs.failed, "failed", palette.bad
                 case "cancelled":
@@ -110,8 +107,10 @@ class ActionsPane(LinesPane):
                 return job
             if level == "detector" and job.kind == "detector":
                 return job
-            if level not in ("", "detector") and job.kind == "train" and level in f"{job.id} {job.title} {job.run_dir}".lower():
-                return job
+            if level not in ("", "detector") and job.kind == "train":
+                all_done = job.phase == "done" and job.title.endswith(" all")
+                if all_done or level in f"{job.title} {job.run_dir}".lower():
+                    return job
         return None
 
     def move(self, by: int) -> None:

@@ -91,6 +91,11 @@ def cut(line: Text, width: int, mark: str) -> Text:
     return line
 
 
+def highlighted(line: Text, width: int, style: str) -> Text:
+    """The line in one style over the whole width."""
+    return Text(line.plain + " " * max(0, width - line.cell_len), style, no_wrap=True)
+
+
 def same(a: Text, b: Text) -> bool:
     """Whether two lines look the same (rich compares only text and spans)."""
     return a.plain == b.plain and a.spans == b.spans and a.style == b.style

@@ -33,7 +33,8 @@ class BufferPane(LinesPane):
             ("source", capture.detail or f"{capture.source} {capture.width_px}x{capture.height_px}"),
             ("focus", "in the game" if capture.focus else "elsewhere"),
             ("frames", frames),
-            ("tick", f"{tick.hz:.1f}/{tick.asked_hz:.0f} Hz  late {tick.late} skip {tick.skipped}"),
+            ("tick", f"{tick.hz:.1f}/{tick.asked_hz:.0f} Hz"),
+            ("late", f"{tick.late:,}  skipped {tick.skipped:,}"),
             ("age", f"p50 {tick.age_p50_ms:.0f}  p99 {tick.age_p99_ms:.0f} ms"),
         ]
         if tick.stage_p50_ms:

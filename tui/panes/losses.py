@@ -45,6 +45,7 @@ class LossesPane(LinesPane):
             return
         self._drawn, self._drawn_s = key, now
         curves = watcher.curves
+        self.border_title = f"2 Losses  {curves.run}" if curves.run else "2 Losses"
         if not curves.run:
             self.set_lines(self._empty(state))
             return
@@ -79,13 +80,13 @@ class LossesPane(LinesPane):
 
     def _legend(self, curves: Curves, width: int) -> Text:
         palette, glyphs = self.look.palette, self.look.glyphs
-        line = Text(curves.run, palette.strong, no_wrap=True)
+        line = Text(no_wrap=True)
         for name, values, sign, style in (
             ("train", curves.train[1], glyphs.solid, palette.train),
             ("val", curves.val[1], glyphs.dashed, palette.val),
         ):
             if values:
-                line.append(f"  {sign} {name} {values[-1]:.3f}", style)
+                line.append(f"{'  ' * bool(line)}{sign} {name} {values[-1]:.3f}", style)
                 if len(values) > 1 and math.isfinite(values[-2]):
                     line.append(f" {glyphs.down}" if values[-1] < values[-2] else f" {glyphs.up}" if values[-1] > values[-2] else "", style)
         if (best := curves.best_val()) is not None and len(curves.val[0]) > 1:

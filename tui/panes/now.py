@@ -31,6 +31,10 @@ class NowPane(LinesPane):
                 )
             )
         rows.extend((job.title, self._job(job)) for job in state.jobs if job.phase in ("running", "queued", "failed"))
+        curves = self.face.runs.curves
+        if curves.figures and any(job.kind == "train" for job in state.jobs):
+            shown = "  ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in curves.figures[:6])
+            rows.append((curves.run.split("/")[0], shown))
         if not rows:
             self.set_lines(
                 [

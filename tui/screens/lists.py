@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from engine.state import EngineState
-from tui.panes.base import LinesPane, face_of
+from tui.panes.base import LinesPane, face_of, highlighted
 from tui.panes.log import LogPane
 from tui.panes.status import StatusLine
 from tui.panes.system import check_sign
@@ -49,10 +49,8 @@ class ListPane(LinesPane):
         self._top = max(0, min(self._top, len(lines) - height))
         shown = lines[self._top : self._top + height]
         if self.choose and shown:
-            chosen = shown[self.selected - self._top].copy()
-            chosen.pad_right(max(0, self.size.width - chosen.cell_len))
-            chosen.stylize(self.look.palette.selected)
-            shown[self.selected - self._top] = chosen
+            row = self.selected - self._top
+            shown[row] = highlighted(shown[row], self.size.width, self.look.palette.selected)
         self.set_lines(shown)
 
     def move(self, by: int) -> None:
