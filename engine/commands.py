@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from engine.recorder_machine import RecorderKey
 
 
+SOURCE_STOP_S: Final = 20.0
+"""A source that is still loading its detector stops only after that."""
+
+
 class EngineError(Exception):
     """A command that could not be carried out; the text says why and what to do."""
 
@@ -55,7 +59,7 @@ async def source(center: ControlCenter, **spec: Any) -> str:
     changed = center.spec.changed(**spec)
     async with center.rig_lock:
         if center.rig is not None:
-            late = await center.rig.stop(center.supervisor, 3.0)
+            late = await center.rig.stop(center.supervisor, SOURCE_STOP_S)
             center.rig = None
             if late:
                 raise EngineError(f"would not stop: {', '.join(late)}; leave and start again")
@@ -70,7 +74,7 @@ async def source_off(center: ControlCenter) -> str:
     await _finish_recording(center, "nothing is watched any more")
     async with center.rig_lock:
         if center.rig is not None:
-            await center.rig.stop(center.supervisor, 3.0)
+            await center.rig.stop(center.supervisor, SOURCE_STOP_S)
             center.rig = None
     return "watching nothing"
 

@@ -238,6 +238,7 @@ class ControlCenter:
             raise EngineError(str(error) or type(error).__name__) from error
         if text and text != self.recorder.state().note:  # what the recorder says is a notice already
             log.info("%s", text)
+        self._publish()  # whoever waited for the command sees its effect
         return text
 
     async def _shut_down(self) -> None:
@@ -248,7 +249,7 @@ class ControlCenter:
         if self.hotkeys is not None:
             await asyncio.to_thread(self.hotkeys.stop)
         if self.rig is not None:
-            self._left_over += await self.rig.stop(self.supervisor, self._deadline_s / 2)
+            self._left_over += await self.rig.stop(self.supervisor, self._deadline_s)
             self.rig = None
         self._left_over += await self.supervisor.stop_all(self._deadline_s / 2)
         self._publish()

@@ -87,6 +87,7 @@ def _rewrite(
     has_video = len(session.frame_times_ns()) > 0
     rows = _known_rows(session, old) if len(old) else _new_rows(session, eyes.profile)
     total = len(old) if len(old) else max(1, round(session.metadata.duration_s * (session.metadata.rates.asked_hz or 20.0)))
+    new.unlink(missing_ok=True)  # left behind by a run that was killed
     writer = TableWriter(new, steps_schema(profile))
     pictures, tracks, lost, last = 0, 0, 0, -1
     batch: list[Step] = []

@@ -29,6 +29,16 @@ def _need_x11() -> None:
     pytest.skip(reason)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Compiles the arena's kernels before the first test, so that no test's time limit pays for it."""
+    needs = {"league", "engine", "trainers", "terminal", "tui"}
+    if session.config.option.collectonly or not any(needs.intersection(item.path.parts) for item in session.items):
+        return
+    from league.arena import world
+
+    world.warm()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("x11"):
         _need_x11()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import warnings
 from collections.abc import Callable, Collection
 from importlib import import_module
 from typing import Any, Final
@@ -168,8 +169,10 @@ class Hotkeys:
     def _start_keyboard(self) -> str:
         """The ``keyboard`` package. Returns why it does not work here, empty when it does."""
         try:
-            package: Any = import_module("keyboard")
-            hook = package.hook(self._on_keyboard_event)
+            with warnings.catch_warnings():  # it warns that it could not make a device to type with: it is only to listen
+                warnings.simplefilter("ignore")
+                package: Any = import_module("keyboard")
+                hook = package.hook(self._on_keyboard_event)
         except ImportError as problem:
             return f"keyboard: {problem}"
         except AssertionError:

@@ -1,0 +1,133 @@
+"""The engine through its front door: commands in, snapshots out, an orderly end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.catalog import list_sessions
+from data.schema import Observation
+from data.session import open_session
+from data.settings import Settings
+from data.workspace import Workspace
+from engine.commands import COMMANDS, EngineError
+from engine.control_center import ControlCenter
+from tests.support.x11 import wait_until
+
+
+@pytest.fixture
+def center(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ControlCenter]:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    engine = ControlCenter(Settings(), Workspace(tmp_path / "ws"))
+    engine.start()
+    assert engine.wait_ready()
+    yield engine
+    assert engine.stop(30.0) == []
+
+
+def do(center: ControlCenter, name: str, **params: Any) -> str:
+    return center.command(name, **params).result(60)
+
+
+class Pilot:
+    def reset(self) -> None:
+        from league.arena.pilots import make_pilot
+
+        self.pilot = make_pilot("random", 1)
+
+    def act(self, observation: Observation) -> Any:
+        return self.pilot.act(observation)
+
+
+@pytest.mark.timeout(120)
+def test_record_fly_and_leave_with_no_screen_at_all(center: ControlCenter) -> None:
+    assert "no display" in center.snapshot().system.hotkeys
+    do(center, "source", kind="arena", pilot="expert")
+    wait_until(lambda: center.snapshot().tick.hz > 8, 60, "ticks come")
+    do(center, "record_toggle")
+    wait_until(lambda: center.snapshot().recorder.steps > 15, 30, "steps are recorded")
+    assert center.busy() == ["recording (recording)"]
+    assert "saved" in do(center, "record_save")
+    first = center.snapshot().recorder.last_session
+    with open_session(center.workspace.sessions / first) as session:
+        steps, events = session.steps(), session.events()
+        assert session.metadata.details["pilot"] == "expert"
+    assert {e.actor for e in events} == {"demonstrator"}
+    assert len(steps) > 10
+    assert (steps.track_offsets[1:] - steps.track_offsets[:-1]).max() > 3  # something was seen
+
+    # The bot takes the arena's controls over from the scripted pilot.
+    rig = center.rig
+    assert rig is not None
+    center.bot.arm(Pilot(), "random", rig.hands(dry_run=False))
+    rig.set_pilot(center.bot)
+    do(center, "fly")
+    wait_until(lambda: center.snapshot().bot.actions > 3, 30, "the bot acts")
+    time.sleep(0.3)
+    do(center, "record_toggle")
+    wait_until(lambda: center.snapshot().bot.actions > 40, 30, "the bot goes on")
+    assert center.snapshot().arena.pilot == "bot"
+    assert "stopped" in do(center, "stop_all")
+    assert center.snapshot().bot.phase == "stopped"
+    second = center.recorder.state().last_session
+    with open_session(center.workspace.sessions / second) as session:
+        pressed = [e for e in session.events() if e.kind == "press"]
+    assert {e.actor for e in pressed} <= {"bot"}
+    assert second != first
+
+    # Leaving while it records saves what there is.
+    do(center, "record_toggle")
+    time.sleep(0.5)
+    assert center.stop() == []
+    infos = list_sessions(center.workspace.root)
+    assert [i.state for i in infos] == ["saved"] * 3
+
+
+def test_a_command_that_cannot_be_done_says_what_to_do(center: ControlCenter) -> None:
+    for name, params, words in (
+        ("nonsense", {}, "there are: arena_window"),
+        ("fly", {}, "arm it first"),
+        ("source", {"kind": "moon"}, "use arena, arena_window, screen"),
+        ("source", {"kind": "screen", "window": "No Such Window"}, "DISPLAY"),
+        ("train", {"level": "everything"}, "use strategist"),
+        ("job_stop", {"id": "none"}, "no running job"),
+        ("record_toggle", {"wrong": 1}, "wrong"),
+        ("record_undo", {}, "trash"),
+    ):
+        with pytest.raises(EngineError, match=words):
+            do(center, name, **params)
+    assert center.snapshot().services == ()  # nothing half-started is left
+    assert do(center, "source", kind="arena", pilot="none").startswith("watching the arena")
+    assert set(COMMANDS) >= {"record_toggle", "stop_all", "arm", "fly", "train", "doctor"}
+
+
+def test_without_a_policy_arming_says_how_to_get_one(center: ControlCenter) -> None:
+    with pytest.raises(EngineError, match="secondseat train all"):
+        do(center, "arm")
+
+
+def test_the_snapshot_is_plain_data_and_moves_on(center: ControlCenter) -> None:
+    import json
+
+    first = center.snapshot()
+    assert json.loads(json.dumps(first.to_json()))["workspace"] == str(center.workspace.root)
+    wait_until(lambda: center.snapshot().sequence > first.sequence + 3, 5, "snapshots follow each other")
+    do(center, "doctor")
+    wait_until(lambda: len(center.snapshot().checks) > 5, 5, "checks are shown")
+
+
+def test_source_stopped_and_started_many_times_leaves_no_threads(center: ControlCenter) -> None:
+    import threading
+
+    do(center, "source", kind="arena", pilot="random")
+    wait_until(lambda: center.snapshot().tick.hz > 5, 60, "ticks come")
+    before = threading.active_count()
+    for seed in range(5):
+        do(center, "source", seed=seed)
+    assert threading.active_count() <= before + 1
+    do(center, "source_off")
+    assert center.snapshot().services == () or wait_until(lambda: center.snapshot().services == (), 2, "all services ended")
