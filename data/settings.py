@@ -97,13 +97,6 @@ class LiveSettings(SettingsModel):
 class ActuatorSettings(SettingsModel):
     """The process that owns injection."""
 
-    heartbeat_ms: int = Field(
-        default=250,
-        ge=100,
-        le=2000,
-        description="without a word from the engine for this long everything held is released",
-        json_schema_extra={"noun": "a time in ms"},
-    )
     stop_key: str = Field(default="f8", description="emergency stop, from any focus", json_schema_extra={"noun": "a key for this"})
 
     @field_validator("stop_key")
