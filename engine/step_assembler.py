@@ -17,8 +17,8 @@ from data.schema import NO_TARGET, Action, InputEvent, Observation, Step
 from data.steps import input_names
 from data.vocabulary import ActorKind
 
-SETTLE_NS: Final = 200_000_000
-"""How long events of a tick may still come in: a listener waits up to 150 ms to learn whether an event was the bot's,
+SETTLE_NS: Final = 350_000_000
+"""How long events of a tick may still come in: a listener waits up to 300 ms to learn whether an event was the bot's,
 and the arena's own events come with the next picture."""
 
 

@@ -26,7 +26,7 @@ def steps_of(join: StepAssembler, times_ms: range, flies: str = "human") -> list
 
 
 def test_events_belong_to_the_tick_in_whose_time_they_happened() -> None:
-    join = StepAssembler(ARENA_PROFILE)
+    join = StepAssembler(ARENA_PROFILE, settle_ns=200 * MS)
     for event in (press(10, "mouse_left"), release(30, "mouse_left"), press(60, "space"), press(100, "q")):
         join.event(event)
     first, second, third = steps_of(join, range(0, 351, 50))[:3]
@@ -38,7 +38,7 @@ def test_events_belong_to_the_tick_in_whose_time_they_happened() -> None:
 
 
 def test_a_step_waits_for_events_that_come_late_and_out_of_order() -> None:
-    join = StepAssembler(ARENA_PROFILE)
+    join = StepAssembler(ARENA_PROFILE, settle_ns=200 * MS)
     assert steps_of(join, range(0, 201, 50)) == []
     join.event(press(60, "q"))
     join.event(press(20, "space"))  # held back by the listener until it knew whose it was
@@ -48,7 +48,7 @@ def test_a_step_waits_for_events_that_come_late_and_out_of_order() -> None:
 
 
 def test_auto_repeat_and_keys_held_at_the_start_are_no_onsets() -> None:
-    join = StepAssembler(ARENA_PROFILE)
+    join = StepAssembler(ARENA_PROFILE, settle_ns=200 * MS)
     join.event(InputEvent(5 * MS, "press", "e", note="held_at_start"))
     for t in (10, 20, 30):
         join.event(press(t, "space"))
@@ -58,7 +58,7 @@ def test_auto_repeat_and_keys_held_at_the_start_are_no_onsets() -> None:
 
 
 def test_a_person_who_touches_the_controls_owns_the_tick() -> None:
-    join = StepAssembler(ARENA_PROFILE)
+    join = StepAssembler(ARENA_PROFILE, settle_ns=200 * MS)
     join.tick(seen(0), "bot", "mine")
     join.event(press(10, "space", "bot"))
     join.intent("FIGHT", 7, 3)
@@ -69,7 +69,7 @@ def test_a_person_who_touches_the_controls_owns_the_tick() -> None:
 
 
 def test_names_outside_the_vocabulary_never_enter_a_step() -> None:
-    join = StepAssembler(ARENA_PROFILE)
+    join = StepAssembler(ARENA_PROFILE, settle_ns=200 * MS)
     for name in ("f5", "other", "z"):
         join.event(press(10, name))
     step = steps_of(join, range(0, 301, 50))[0]
@@ -77,7 +77,7 @@ def test_names_outside_the_vocabulary_never_enter_a_step() -> None:
 
 
 def test_a_gap_ends_the_finished_ticks_and_drops_the_open_one_and_everything_held() -> None:
-    join = StepAssembler(ARENA_PROFILE)
+    join = StepAssembler(ARENA_PROFILE, settle_ns=200 * MS)
     join.event(press(10, "space"))
     steps_of(join, range(0, 101, 50))
     before = join.gap()
