@@ -287,3 +287,17 @@ async def test_settings_remap_keys_choose_a_theme_and_ring() -> None:
         center.state = replace(center.state, recorder=RecorderState("recording"))
         await until(lambda: rung)
         assert rung == ["recording"]
+
+
+async def test_the_chosen_row_is_reversed_and_headings_are_dim() -> None:
+    async with face() as (app, _, _):
+        pane = app.screen.query_one(ActionsPane)
+        app._update_all()
+
+        def styles(y: int) -> list[object]:
+            return [segment.style for segment in pane.render_line(y) if segment.text.strip()]
+
+        assert all(style.reverse for style in styles(1))
+        assert not any(style.reverse for style in styles(2))
+        dim = app.console.get_style(app.look.palette.dim).color
+        assert [style.color for style in styles(0)] == [dim]

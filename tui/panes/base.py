@@ -75,7 +75,10 @@ class LinesPane(Widget):
         if y >= len(self.lines):
             return Strip.blank(width, style)
         text = self.lines[y]
-        segments = list(Segment.apply_style(text.render(self.face.console, end=""), style))
+        console = self.face.console
+        # Rich leaves a text's own style out when it has no spans.
+        whole = style + console.get_style(text.style) if text.style else style
+        segments = list(Segment.apply_style(text.render(console, end=""), whole))
         return Strip(segments).adjust_cell_length(width, style)
 
     def hotspot(self, action_id: str) -> str:

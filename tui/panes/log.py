@@ -55,7 +55,8 @@ class LogPane(LinesPane):
     def compose_notice(self, notice: Notice, width: int) -> Text:
         palette = self.look.palette
         style = {"debug": palette.dim, "info": "", "warning": palette.warn, "error": palette.bad}[notice.level]
-        line = Text(time.strftime("%H:%M:%S ", time.localtime(notice.time_s)), palette.dim, no_wrap=True)
+        line = Text(no_wrap=True)
+        line.append(time.strftime("%H:%M:%S ", time.localtime(notice.time_s)), palette.dim)
         line.append(_WORDS[notice.level] + " ", style or palette.good)
         line.append(f"{notice.source:<10.10} ", palette.dim)
         line.append(printable(notice.text), style)
