@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("data", "trainers", "league", "engine", "tui")
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
-LONGEST_LINES = 440
+LONGEST_LINES = 480
 
 
 def told(path: Path, node: ast.AST, what: str) -> str:
