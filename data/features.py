@@ -130,27 +130,22 @@ def set_context_features(profile: GameProfile) -> tuple[Feature, ...]:
 
 def status_vectors(steps: Steps, rows: I64) -> F32:
     """[R, D] of ``status_features``; a row of -1 gives "all missing"."""
-    here = rows >= 0
-    at = np.where(here, rows, 0)
-    parts: list[NDArray[Any]] = []
-
-    def add(values: F32) -> None:
-        missing = np.isnan(values) | ~here
-        parts.extend((np.where(missing, 0.0, np.clip(values, 0.0, 1.0)), missing))
-
-    for columns in (steps.levels, steps.flags):
-        for i in range(columns.shape[1]):
-            add(columns[at, i])
+    here = (rows >= 0)[:, None]
+    at = np.maximum(rows, 0)
+    parts = [_with_missing(steps.levels[at], here), _with_missing(steps.flags[at], here)]
     for i, size in enumerate(steps.profile.choice_sizes().values()):
-        values = steps.choices[at, i]
+        values = steps.choices[at, i : i + 1]
         missing = np.isnan(values) | ~here
-        parts.extend(~missing & (values == option + 1) for option in range(size))
-        parts.append(missing)
-    for i in range(steps.cooldowns.shape[1]):
-        add(steps.cooldowns[at, i])
-    if not parts:
-        return np.zeros((len(rows), 0), np.float32)
-    return np.stack([p.astype(np.float32) for p in parts], axis=1)
+        parts += [(~missing & (values == np.arange(1, size + 1))).astype(np.float32), missing.astype(np.float32)]
+    parts.append(_with_missing(steps.cooldowns[at], here))
+    return np.concatenate(parts, axis=1)
+
+
+def _with_missing(values: F32, here: Bool) -> F32:
+    """[R, 2 N] each value in 0..1 followed by whether it is missing (then 0)."""
+    missing = np.isnan(values) | ~here
+    known = np.where(missing, np.float32(0), values).clip(0, 1)
+    return np.stack([known, missing], axis=2).reshape(len(values), -1).astype(np.float32)
 
 
 def summary_vectors(steps: Steps, rows: I64) -> F32:
@@ -253,7 +248,7 @@ def slot_inputs(steps: Steps, rows: I64, index: TrackIndex | None = None, limit:
         seen = then >= 0
         where = np.where(seen[..., None], np.clip(_relative(steps, np.where(seen, then, 0), own), -2, 2), 0.0)
         parts.append(np.concatenate([where, ~seen[..., None] & present[..., None]], axis=2).astype(np.float32))
-    status = np.concatenate([status_vectors(steps, past[:, i]) for i in range(len(LAGS_S))], axis=1)
+    status = status_vectors(steps, past.ravel()).reshape(len(rows), -1)
     context = np.concatenate([status, own, own_missing[:, None], _counts(steps, rows)], axis=1).astype(np.float32)
     boxes = np.where(present[..., None], _take(steps.track_boxes, np.where(near >= 0, near, 0)), 0.0).astype(np.float32)
     return SlotInputs(np.concatenate(parts, axis=2), present, ids, boxes, context, own, steps.cursor[rows])

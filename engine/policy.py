@@ -63,8 +63,19 @@ class PolicySettings:
     click_scale: float = 1.0
     """Multiplies the tuned click threshold; below 1 clicks sooner."""
     speed_widths_s: float = 2.4
-    hold_choice: float = 0.0
-    """How much the choice that the cursor is moving to is favoured, in log odds."""
+    reach_s: float = 0.6
+    """A reach once begun is carried on for so long, whatever seems likelier meanwhile; 0: the cursor follows every change."""
+    click_pause_s: float = 0.25
+    """After a click no new reach begins for so long: what it did must be seen first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Where the cursor is going: to a track (``point`` None) or to a place on the ground."""
+
+    track_id: int
+    point: tuple[float, float] | None
+    since_ns: int
 
 
 class Policy:
@@ -103,6 +114,8 @@ class Policy:
         self._clicks: deque[tuple[int, int]] = deque(maxlen=64)
         self._pressed_ns: dict[str, int] = {}
         self._motor = Motor(self.profile, self.settings.speed_widths_s)
+        self._reach: _Reach | None = None
+        self._clicked_ns = -(1 << 62)
 
     def act(self, observation: Observation) -> PolicyDecision:
         """One decision. Observations come in time order; one over ``GAP_S`` after the last starts anew."""
@@ -181,15 +194,19 @@ class Policy:
             cursor,
             self._mode,
             target,
+            self._going_on(inputs.ids[0], seen.time_ns),
         )
         if cursor is not None:
             self._motor.cursor = cursor
         point = (min(max(out.point[0], 0.0), 1.0), min(max(out.point[1], 0.0), 1.0))
         onsets: list[str] = []
-        near = self._motor.distance(point) <= self.settings.click_tolerance
-        if near:
+        if self._motor.distance(point) <= self.settings.click_tolerance:
             onsets += self._click(out.clicks, seen, point)
-        if out.intent >= self.settings.intent_threshold:
+        if not onsets and out.intent >= self.settings.intent_threshold and self._rested(seen.time_ns):
+            if self._reach is None and self.settings.reach_s > 0:
+                on_track = out.choice < inputs.ids.shape[1]
+                track_id = int(inputs.ids[0, out.choice]) if on_track else NO_TARGET
+                self._reach = _Reach(track_id, None if on_track else point, seen.time_ns)
             self._motor.move(point, self._dt_s())
         for i, name in enumerate(self._names):
             if name in ("mouse_left", "mouse_right") or name in self._holds:
@@ -200,6 +217,20 @@ class Policy:
         x, y = self._motor.cursor
         return Action(x, y, tuple(onsets), frozenset(held | set(onsets)))
 
+    def _rested(self, now: int) -> bool:
+        return now - self._clicked_ns >= self.settings.click_pause_s * 1e9
+
+    def _going_on(self, ids: Any, now: int) -> tuple[int, tuple[float, float] | None] | None:
+        """The reach under way, as the Executor takes it; None when there is none, its track is gone or it took too long."""
+        reach = self._reach
+        if reach is None:
+            return None
+        slots = np.flatnonzero(ids == reach.track_id) if reach.point is None else np.array([len(ids)])
+        if now - reach.since_ns > self.settings.reach_s * 1e9 or not len(slots):
+            self._reach = None
+            return None
+        return int(slots[0]), reach.point
+
     def _click(self, hazards: list[float], seen: Observation, point: tuple[float, float]) -> list[str]:
         """The button whose hazard is over its threshold by most, if any."""
         open_ = [(h, n) for h, n in zip(hazards, ("mouse_left", "mouse_right"), strict=True) if self._over(n, h, seen.time_ns)]
@@ -207,6 +238,7 @@ class Policy:
             return []
         name = max(open_)[1]
         self._pressed_ns[name] = seen.time_ns
+        self._reach, self._clicked_ns = None, seen.time_ns
         flat = under_point(self.profile, seen.tracks.classes, seen.tracks.boxes, *point)
         if flat >= 0:
             self._clicks.append((int(seen.tracks.ids[flat]), seen.time_ns))

@@ -103,7 +103,8 @@ def train_all(
 
 
 def _helper(loop: LoopSettings) -> LoopSettings:
-    return replace(loop, checkpoints=False)
+    """Fold models only speak for the layer below: half of the epochs, stopped as soon as they get no better."""
+    return replace(loop, epochs=max(1, loop.epochs // 2), patience=2, checkpoints=False)
 
 
 def _pieces(split: Split, settings: AllSettings) -> list[tuple[tuple[Part, ...], tuple[Part, ...]]]:

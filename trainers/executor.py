@@ -36,7 +36,7 @@ HELD_S = 0.3
 
 @dataclass(frozen=True, slots=True)
 class ExecutorSettings:
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(60, 128, 3e-4))
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(60, 128, 3e-4, patience=8))
     width: int = 64
     layers: int = 2
     heads: int = 2
@@ -141,7 +141,7 @@ class ExecutorTask:
         click = F.binary_cross_entropy_with_logits(clicks, batch["click"], pos_weight=clicks.new_tensor(2.0))
         keys = F.binary_cross_entropy_with_logits(onsets, batch["soon"], pos_weight=self._key_weights)
         down = F.binary_cross_entropy_with_logits(held, batch["held"])
-        total = point + 0.5 * offset + intent + 2 * click + 4 * keys + down
+        total = point + 0.5 * offset + intent + 2 * click + 10 * keys + down
         return total, {n: float(v.detach()) for n, v in (("point", point), ("intent", intent), ("click", click), ("keys", keys))}
 
     def outputs(self, variant: int = 0, drop_target: bool = False, swap: bool = False) -> dict[str, Tensor]:
@@ -222,7 +222,7 @@ def train(
     shape = {"slot_features": len(slot_features(profile)), "context_features": len(context_features(profile))}
     network = make_network(shape["slot_features"], shape["context_features"], len(names), aspect, settings).to(device)
     rates = arrays[0]["soon"].mean(0)
-    key_weights = torch.from_numpy(np.clip(np.sqrt(0.05 / np.maximum(rates, 1e-4)), 1, 8).astype(np.float32)).to(device)
+    key_weights = torch.from_numpy(np.clip(0.08 / np.maximum(rates, 1e-4), 1, 12).astype(np.float32)).to(device)
     mirrors = Mirrors(profile, slots, context, device) if profile.mirrored else None
     task = ExecutorTask(network, *(to_tensors(part, device) for part in arrays), settings, key_weights, mirrors)
     card = make_card(

@@ -90,8 +90,10 @@ class Brains:
         cursor: tuple[float, float] | None,
         mode: int,
         target: NDArray[np.bool_],
+        reach: tuple[int, tuple[float, float] | None] | None = None,
     ) -> Look:
-        """All arrays with a leading 1. ``target`` marks at most one slot."""
+        """All arrays with a leading 1. ``target`` marks at most one slot. ``reach``: go on to this slot, or to this point of the
+        ground (slot = their number), instead of to what is likeliest now."""
         network: Executor = self._networks["executor"]
         at = torch.tensor([cursor if cursor is not None else (0.5, 0.5)], dtype=torch.float32)
         known = torch.tensor([cursor is not None])
@@ -106,6 +108,11 @@ class Brains:
             torch.from_numpy(target),
         )
         choice, point = network.choose(seen, boxes_t)
+        if reach is not None and reach[1] is None:
+            choice, box = torch.tensor([reach[0]]), boxes_t[:, reach[0]]
+            point = (box[:, :2] + seen.on_offset[:, reach[0]] * box[:, 2:] / 2).clamp(0, 1)
+        elif reach is not None:
+            choice, point = torch.tensor([reach[0]]), torch.tensor([reach[1]], dtype=torch.float32)
         clicks, keys, held = network.act(seen, choice, point, at, known)
         x, y = point[0].tolist()
         return Look(

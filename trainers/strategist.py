@@ -32,7 +32,7 @@ CLOCK_HZ = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StrategistSettings:
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(100, 32, 1e-4))
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(100, 32, 1e-4, patience=10))
     history: int = 32
     phases: int = 4
     width: int = 64
@@ -43,7 +43,7 @@ class StrategistSettings:
     mode_labels: str = "rules"
 
 
-QUICK = StrategistSettings(LoopSettings(20, 32, 3e-4))
+QUICK = StrategistSettings(LoopSettings(20, 32, 3e-4, patience=10))
 
 
 @dataclass(frozen=True, slots=True)

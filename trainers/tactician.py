@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional as F
 
 from data.checkpoint import make_card
 from data.features import SET_TRACKS, UNKNOWN_MODE, Normaliser, set_context_features, set_features, set_inputs
@@ -33,8 +34,8 @@ CLOCK_HZ = 5.0
 
 @dataclass(frozen=True, slots=True)
 class TacticianSettings:
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(80, 64, 1e-4))
-    phases: int = 2
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(80, 64, 1e-4, patience=4))
+    phases: int = 1
     width: int = 64
     layers: int = 2
     heads: int = 2
@@ -44,7 +45,7 @@ class TacticianSettings:
     click_dropout: float = 0.3
 
 
-QUICK = TacticianSettings(LoopSettings(15, 64, 3e-4))
+QUICK = TacticianSettings(LoopSettings(15, 64, 3e-4, patience=4))
 
 
 class TacticianTask:
@@ -67,7 +68,11 @@ class TacticianTask:
         tracks = batch["tracks"].clone()
         forget = (torch.rand(rows, generator=generator) < self._settings.click_dropout).to(device)
         tracks[..., -1] = torch.where(forget[:, None], batch["never"][:, None], tracks[..., -1])
-        logits = self.network(tracks, batch["present"], batch["context"], mode)
+        # Tracks come nearest first: what no row of the batch fills is cut off.
+        used = max(1, int(batch["present"].sum(1).max()))
+        logits = self.network(tracks[:, :used], batch["present"][:, :used], batch["context"], mode)
+        logits = F.pad(logits[:, :used], (0, SET_TRACKS - used), value=float("-inf")), logits[:, used:]
+        logits = torch.cat(logits, dim=1)
         return smoothed_cross_entropy(logits, batch["labels"], self._settings.smoothing, self._weights), {}
 
     def validate(self) -> Figures:

@@ -126,9 +126,9 @@ def test_slots_keep_their_track_over_the_history() -> None:
         order = [0, 1] if row % 2 else [1, 0]
         xs = np.array([0.3 + 0.01 * row, 0.7 - 0.01 * row])
         boxes = np.array([[xs[i], 0.5, 0.02, 0.02] for i in order], np.float32)
-        tracks = Tracks(
-            np.array([7 + i for i in order], np.int32), np.ones(2, np.int32), boxes, np.ones(2, np.float32), *(np.zeros((2, 2), np.float32),), *([np.zeros(2, np.float32)] * 2)
-        )  # fmt: skip
+        zeros, still = np.zeros(2, np.float32), np.zeros((2, 2), np.float32)
+        ids = np.array([7 + i for i in order], np.int32)
+        tracks = Tracks(ids, np.ones(2, np.int32), boxes, zeros + 1, still, zeros, zeros)
         time_ns = (row + 1) * TICK_NS
         built.append(Step(Observation(time_ns, time_ns, row, Status(), tracks, None), Action(0, 0)))
     inputs = slot_inputs(built.build(), np.array([19]))

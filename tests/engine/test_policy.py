@@ -1,0 +1,189 @@
+"""A policy in flight: clocks, edge cases, parity with training, refusals. One tiny bundle is trained for all tests."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.checkpoint import CheckpointError, load, save
+from data.features import Normaliser, slot_inputs
+from data.profile import ARENA_PROFILE
+from data.schema import NO_TARGET, Observation, Status, Tracks
+from engine.motor import Motor
+from engine.policy import Policy, PolicySettings, load_policy
+from tests.trainers.synthetic import TICK_NS, session
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from trainers import executor, strategist, tactician
+    from trainers.all import AllSettings, train_all
+    from trainers.loop import LoopSettings
+
+    folder = tmp_path_factory.mktemp("policy")
+    quick = LoopSettings(2, 64, 3e-3, warmup_steps=5, device="cpu")
+    settings = AllSettings(
+        dataclasses.replace(strategist.QUICK, loop=quick, width=32, history=8),
+        dataclasses.replace(tactician.QUICK, loop=quick, width=32),
+        dataclasses.replace(executor.QUICK, loop=dataclasses.replace(quick, epochs=6), width=32),
+        folds=2,
+        phases=2,
+    )
+    sessions = [session(20, seed=i) for i in range(4)]
+    result = train_all(sessions, settings, {level: folder / level for level in ("strategist", "tactician", "executor")}, folder / "flier")
+    assert result.policy is not None
+    assert not list(folder.glob("*/folds"))
+    return result.policy
+
+
+def fly(policy: Policy, observations: list[Observation]) -> list[tuple[str, int, tuple[str, ...]]]:
+    policy.reset()
+    decisions = [policy.act(o) for o in observations]
+    return [(d.mode, d.target_id, d.action.onsets) for d in decisions]
+
+
+def test_the_bundle_flies_and_clicks_the_enemy(bundle: Path) -> None:
+    policy = load_policy(bundle, settings=PolicySettings(intent_threshold=0.2, click_scale=0.3))
+    steps = session(10, seed=9)
+    cursor, hits, clicks = (0.5, 0.5), 0, 0
+    for row in range(len(steps)):
+        seen = dataclasses.replace(steps.observation(row), cursor=cursor)
+        action = policy.act(seen).action
+        assert 0 <= action.x <= 1
+        assert 0 <= action.y <= 1
+        moved = np.hypot(action.x - cursor[0], (action.y - cursor[1]) * 360 / 640)
+        assert moved <= policy.settings.speed_widths_s * 0.05 + 1e-6
+        cursor = (action.x, action.y)
+        if action.click == "left":
+            enemy = seen.tracks.boxes[1, :2]
+            clicks += 1
+            hits += bool(np.hypot(*(enemy - cursor)) < 0.05)
+    assert clicks >= 3
+    assert hits / clicks > 0.7
+
+
+def test_clocks_follow_observation_time(bundle: Path) -> None:
+    policy = load_policy(bundle)
+    steps = session(3)
+    timings = [policy.act(steps.observation(r)).timings_ms for r in range(60)]
+    assert [i for i, t in enumerate(timings) if "strategist" in t] == [0, 20, 40]
+    assert [i for i, t in enumerate(timings) if "tactician" in t] == list(range(0, 60, 4))
+    assert all("executor" in t and t["total"] >= t["executor"] for t in timings)
+
+
+def test_the_same_observations_give_the_same_decisions(bundle: Path) -> None:
+    policy = load_policy(bundle)
+    steps = session(4, seed=5)
+    seen = [steps.observation(r) for r in range(len(steps))]
+    assert fly(policy, seen) == fly(policy, seen) == fly(load_policy(bundle), seen)
+
+
+def test_the_executor_gets_in_flight_what_it_was_trained_on(bundle: Path) -> None:
+    policy = load_policy(bundle)
+    steps = session(3, seed=6)
+    taken: list[tuple[np.ndarray, np.ndarray]] = []
+    look = policy._brains.look
+
+    def spy(slots: np.ndarray, present: np.ndarray, boxes: np.ndarray, context: np.ndarray, *rest: object) -> object:
+        taken.append((slots, context))
+        return look(slots, present, boxes, context, *rest)  # type: ignore[arg-type]
+
+    policy._brains.look = spy  # type: ignore[method-assign, assignment]
+    for row in range(len(steps)):
+        policy.act(steps.observation(row))
+    whole = slot_inputs(steps, np.arange(len(steps)))
+    card = load(bundle / "executor").card
+    norm = {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
+    np.testing.assert_allclose(np.concatenate([s for s, _ in taken]), norm["slots"].apply(whole.slots, whole.present), atol=1e-6)
+    np.testing.assert_allclose(np.concatenate([c for _, c in taken]), norm["context"].apply(whole.context), atol=1e-6)
+
+
+def test_nothing_seen_is_no_error(bundle: Path) -> None:
+    policy = load_policy(bundle)
+    for tick in range(30):
+        time_ns = (tick + 1) * TICK_NS
+        decision = policy.act(Observation(time_ns, time_ns, tick, Status(), Tracks.empty(), None))
+        assert decision.target_id == NO_TARGET
+        assert np.isfinite([decision.action.x, decision.action.y]).all()
+
+
+def test_a_target_that_vanished_expires(bundle: Path) -> None:
+    policy = load_policy(bundle)
+    steps = session(3)
+    for row in range(10):
+        policy.act(steps.observation(row))
+    policy._target, policy._target_seen_ns = 11, int(steps.time_ns[9])
+    policy._due_ns["tactician"] = 1 << 62  # it does not think again
+    for tick in range(20):
+        time_ns = int(steps.time_ns[9]) + (tick + 1) * TICK_NS
+        decision = policy.act(Observation(time_ns, time_ns, tick, Status(), Tracks.empty(), (0.5, 0.5)))
+        assert (decision.target_id == NO_TARGET) == (tick + 1 > 12)
+
+
+def test_after_a_gap_it_starts_anew(bundle: Path) -> None:
+    policy = load_policy(bundle)
+    steps = session(4)
+    for row in range(40):
+        policy.act(steps.observation(row))
+    late = [dataclasses.replace(o, time_ns=o.time_ns + 10**10) for o in (steps.observation(r) for r in range(40, 60))]
+    after = [policy.act(o) for o in late]
+    assert [(d.mode, d.target_id, d.action.onsets) for d in after] == fly(load_policy(bundle), late)
+
+
+def test_one_torch_thread_in_the_calling_thread(bundle: Path) -> None:
+    import torch
+
+    policy, found = load_policy(bundle), list[int]()
+
+    def tick() -> None:
+        torch.set_num_threads(2)
+        policy.act(session(1).observation(0))
+        found.append(torch.get_num_threads())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    thread.join()
+    assert found == [1]
+
+
+def test_what_does_not_fit_is_refused_by_name(bundle: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="not a policy bundle"):
+        load_policy(tmp_path)
+    with pytest.raises(CheckpointError, match="keys: made with"):
+        load_policy(bundle, ARENA_PROFILE.model_copy(update={"keys": ("w",)}))
+    broken = tmp_path / "broken"
+    shutil.copytree(bundle, broken)
+    found = load(broken / "executor")
+    tensors = dict(found.tensors)
+    tensors["renamed"] = tensors.pop("intent.0.weight")
+    save(broken / "executor", tensors, found.card)
+    with pytest.raises(CheckpointError, match=r"missing: intent\.0\.weight; unexpected: renamed"):
+        load_policy(broken)
+    moved = tmp_path / "moved"
+    shutil.copytree(bundle, moved)
+    assert load_policy(moved).name == "moved"
+
+
+def test_importing_the_module_loads_no_torch() -> None:
+    code = "import sys, engine.policy; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
+
+
+def test_the_motor_arrives_in_several_bounded_moves() -> None:
+    motor = Motor(ARENA_PROFILE, 2.4)
+    motor.cursor = (0.1, 0.1)
+    before, moves = motor.distance((0.9, 0.9)), 0
+    while motor.distance((0.9, 0.9)) > 0.005:
+        at = motor.cursor
+        motor.move((0.9, 0.9), 0.05)
+        assert motor.distance(at) <= 0.12 + 1e-9
+        moves += 1
+        assert moves < 20
+    assert moves >= before / 0.12

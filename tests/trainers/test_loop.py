@@ -1,0 +1,194 @@
+"""The training loop: schedule, resume, torn checkpoints, refusals."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from data.checkpoint import CheckpointError, load, save
+from trainers.loop import (
+    Batch,
+    Figures,
+    LoopSettings,
+    Result,
+    TrainingError,
+    TrainProgress,
+    checkpoints,
+    fit,
+    learning_rate_at,
+    load_network,
+    pick_device,
+    tensors_of,
+)
+
+
+class Line:
+    """Fits y = 2 x with a dropout, so that the random streams matter."""
+
+    def __init__(self, rows: int = 40, bad: float = 0.0) -> None:
+        torch.manual_seed(0)
+        self.network = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.2), nn.Linear(8, 1))
+        x = torch.randn(rows, 3, generator=torch.Generator().manual_seed(1))
+        self.train: Batch = {"x": x, "y": 2 * x.sum(1, keepdim=True) + bad}
+        self.validation = self.train
+
+    def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
+        noise = 0.1 * torch.randn(batch["y"].shape, generator=generator)
+        return ((self.network(batch["x"]) - batch["y"] - noise) ** 2).mean(), {}
+
+    def validate(self) -> Figures:
+        return {"val_loss": float(((self.network(self.validation["x"]) - self.validation["y"]) ** 2).mean())}
+
+
+SETTINGS = LoopSettings(epochs=6, batch_size=10, learning_rate=1e-2, warmup_steps=5)
+
+
+def run(folder: Path, settings: LoopSettings = SETTINGS, resume: bool = False, stop_in: int = 0) -> Result:
+    seen = [0]
+
+    def stop() -> bool:
+        seen[0] += 1
+        if stop_in and seen[0] > (stop_in - 1) * 4 + 2:
+            raise KeyboardInterrupt
+        return False
+
+    return fit(Line(), settings, folder, {"level": "line"}, resume=resume, stop=stop)
+
+
+def lines(folder: Path) -> tuple[list[tuple[float, float]], list[float]]:
+    """Loss and learning rate of each step; validation of each epoch."""
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    steps = [(r["train_loss"], r["learning_rate"]) for r in rows if "learning_rate" in r]
+    return steps, [r["figures"]["val_loss"] for r in rows if "figures" in r]
+
+
+def test_the_schedule_reaches_peak_and_floor_at_the_named_steps(tmp_path: Path) -> None:
+    settings = LoopSettings(epochs=4, batch_size=4, learning_rate=1e-3, warmup_steps=5, floor=0.1)
+    fit(Line(40), settings, tmp_path, {})
+    rates = [rate for _, rate in lines(tmp_path)[0]]
+    assert len(rates) == 40
+    assert rates[0] == pytest.approx(2e-4, abs=1e-12)
+    assert rates[4] == pytest.approx(1e-3, abs=1e-12)
+    assert max(rates) == rates[4]
+    assert rates[39] == pytest.approx(1e-4, abs=1e-9)
+    assert all(a >= b for a, b in itertools.pairwise(rates[4:]))
+    assert learning_rate_at(1, 1, settings) > 0
+
+
+def test_stop_and_resume_repeat_the_straight_run_exactly(tmp_path: Path) -> None:
+    straight = run(tmp_path / "a")
+    stopped = run(tmp_path / "b", stop_in=3)
+    assert stopped.interrupted
+    assert stopped.epochs == 2
+    resumed = run(tmp_path / "b", resume=True)
+    assert not resumed.interrupted
+    assert lines(tmp_path / "b") == lines(tmp_path / "a")
+    assert resumed.figures == straight.figures
+    for name, values in load(tmp_path / "a" / "last_model").tensors.items():
+        np.testing.assert_array_equal(values, load(tmp_path / "b" / "last_model").tensors[name])
+
+
+def test_a_torn_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path: Path) -> None:
+    run(tmp_path / "a")
+    run(tmp_path / "c", stop_in=5)
+    newest = checkpoints(tmp_path / "c")[0]
+    assert newest.name == "checkpoint_epoch_4"
+    file = newest.with_name(newest.name + ".safetensors")
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    resumed = run(tmp_path / "c", resume=True)
+    assert any("checkpoint_epoch_4" in note and "falling back" in note for note in resumed.notes)
+    assert any("resumed after epoch 3" in note for note in resumed.notes)
+    assert lines(tmp_path / "c") == lines(tmp_path / "a")
+    load(tmp_path / "c" / "best_model")
+
+
+def test_only_the_last_checkpoints_are_kept_and_a_helper_run_keeps_none(tmp_path: Path) -> None:
+    run(tmp_path / "a")
+    assert [p.name for p in checkpoints(tmp_path / "a")] == ["checkpoint_epoch_6", "checkpoint_epoch_5", "checkpoint_epoch_4"]
+    run(tmp_path / "b", replace(SETTINGS, checkpoints=False))
+    assert checkpoints(tmp_path / "b") == []
+    assert (tmp_path / "b" / "best_model.safetensors").is_file()
+
+
+def test_tensorboard_events_are_written(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run(tmp_path)
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    assert {"train_loss", "learning_rate", "gradient_norm", "epoch/val_loss"} <= set(events.Tags()["scalars"])
+    assert len(events.Scalars("learning_rate")) == 24
+
+
+def test_longer_training_after_resume_follows_a_new_schedule_and_says_so(tmp_path: Path) -> None:
+    run(tmp_path)
+    resumed = run(tmp_path, replace(SETTINGS, epochs=8), resume=True)
+    assert resumed.epochs == 8
+    assert any("new schedule of 32 steps" in note for note in resumed.notes)
+    with pytest.raises(CheckpointError, match="batch_size"):
+        run(tmp_path, replace(SETTINGS, batch_size=5), resume=True)
+
+
+def test_too_little_or_too_large_is_said(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="1 training samples: at least 2"):
+        fit(Line(1), SETTINGS, tmp_path, {})
+    result = fit(Line(10), replace(SETTINGS, batch_size=1024), tmp_path / "big", {})
+    assert result.epochs == 6
+    assert any("batch size 1024 is larger than the 10 samples" in note for note in result.notes)
+    with pytest.raises(TrainingError, match="loss is nan"):
+        fit(Line(10, bad=float("nan")), SETTINGS, tmp_path / "nan", {})
+
+
+def test_stopping_before_the_first_epoch_leaves_no_model(tmp_path: Path) -> None:
+    result = fit(Line(), SETTINGS, tmp_path, {}, stop=lambda: True)
+    assert result.interrupted
+    assert not (tmp_path / "best_model.safetensors").exists()
+
+
+def test_early_stop(tmp_path: Path) -> None:
+    task = Line()
+    task.validate = lambda: {"val_loss": 1.0}  # type: ignore[method-assign]
+    result = fit(task, replace(SETTINGS, patience=2), tmp_path, {})
+    assert result.epochs == 3
+    assert any("stopped early" in note for note in result.notes)
+
+
+def test_an_absent_gpu_becomes_the_cpu_with_a_note() -> None:
+    notes: list[str] = []
+    if not torch.cuda.is_available():
+        assert pick_device("cuda", notes).type == "cpu"
+        assert "cuda" in notes[0]
+        assert pick_device("auto", notes).type == "cpu"
+    assert pick_device("cuda:99", notes).type == "cpu"
+    with pytest.raises(TrainingError, match="not a device"):
+        pick_device("toaster", notes)
+
+
+def test_a_checkpoint_of_another_network_is_refused_whole(tmp_path: Path) -> None:
+    run(tmp_path)
+    wider = nn.Sequential(nn.Linear(3, 9), nn.Dropout(0.2), nn.Linear(9, 1))
+    before = tensors_of(wider)
+    with pytest.raises(CheckpointError, match=r"wrong shape: 0\.bias"):
+        load_network(wider, tmp_path / "best_model")
+    for name, values in tensors_of(wider).items():
+        np.testing.assert_array_equal(values, before[name])
+    compiled = {f"_orig_mod.{n}": v for n, v in load(tmp_path / "best_model").tensors.items()}
+    save(tmp_path / "compiled", compiled, {})
+    load_network(Line().network, tmp_path / "compiled")
+
+
+def test_progress_tells_stage_share_and_time_left(tmp_path: Path) -> None:
+    told: list[TrainProgress] = []
+    fit(Line(), SETTINGS, tmp_path, {}, told.append)
+    epochs = [p for p in told if p.stage.startswith("epoch")]
+    assert [p.stage for p in epochs] == [f"epoch {i}/6" for i in range(1, 7)]
+    assert epochs[-1].done == 1.0
+    assert all(p.eta_s is not None and p.eta_s >= 0 for p in epochs)
+    assert epochs[0].run_dir == str(tmp_path)

@@ -1,0 +1,66 @@
+"""Figures on cases worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trainers import metrics
+
+
+def test_recalls_and_balanced_accuracy() -> None:
+    labels = np.array([0, 0, 0, 1, -1])
+    predicted = np.array([0, 0, 1, 1, 2])
+    found = metrics.recalls(labels, predicted, 3)
+    assert found[0] == pytest.approx(2 / 3)
+    assert found[1] == 1.0
+    assert np.isnan(found[2])
+    assert metrics.balanced_accuracy(labels, predicted, 3) == pytest.approx(5 / 6)
+    assert np.isnan(metrics.balanced_accuracy(np.array([-1]), np.array([0]), 2))
+
+
+def test_baselines() -> None:
+    labels = np.array([0, 0, 0, 1])
+    assert metrics.majority_accuracy(labels) == 0.75
+    assert metrics.persistence_accuracy(labels) == pytest.approx(2 / 3)
+
+
+def test_uneven_classes_are_told_with_percentages() -> None:
+    text = metrics.imbalance_warning(np.array([950, 50]), ("FIGHT", "FLEE"))
+    assert "FIGHT 95.0 %" in text
+    assert "FLEE 5.0 %" in text
+    assert metrics.imbalance_warning(np.array([50, 50]), ("a", "b")) == ""
+    weights = metrics.balanced_weights(np.array([950, 50, 0]))
+    assert weights[1] > 3 * weights[0]
+    assert weights[2] == 1
+
+
+def test_onsets_are_matched_one_to_one_within_the_tolerance() -> None:
+    true = np.array([10, 20, 30])
+    assert metrics.onset_score(np.array([10, 20, 30]), true, 0).f1 == 1
+    late = metrics.onset_score(np.array([12, 22, 32]), true, 2)
+    assert late.f1 == 1
+    assert metrics.onset_score(np.array([12, 22, 32]), true, 1).f1 == 0
+    often = metrics.onset_score(np.array([9, 10, 11, 12]), true, 2)
+    assert (often.precision, often.recall) == (0.25, pytest.approx(1 / 3))
+    assert metrics.onset_score(np.array([]), np.array([]), 2).f1 == 1
+    assert metrics.onset_score(np.array([5]), np.array([]), 2).f1 == 0
+
+
+def test_thresholds_are_tuned_and_kept_apart() -> None:
+    hazards = np.full(200, 0.05)
+    true = np.arange(10, 200, 20)
+    for t in true:
+        hazards[t - 1 : t + 2] = 0.4
+    threshold, refractory, f1 = metrics.tune_onsets(hazards, true)
+    assert 0.05 < threshold <= 0.4
+    assert f1 == 1.0
+    assert len(metrics.fire(hazards, threshold, refractory)) == len(true)
+    assert metrics.tune_onsets(hazards, np.array([]))[0] > 1
+
+
+def test_position_and_causality() -> None:
+    assert metrics.position_error(np.array([[0.5, 0.5]]), np.array([[0.5, 0.6]]), (640, 360)) == pytest.approx(36)
+    same, other = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    assert metrics.causality(same, same) == 0
+    assert metrics.causality(same, other) == 1

@@ -1,0 +1,129 @@
+"""The three recipes on small made-up sessions, and the policy they make."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from data.checkpoint import load
+from data.features import SLOTS
+from data.profile import ARENA_PROFILE
+from data.steps import Steps, empty_steps
+from data.vocabulary import MODES
+from data.windows import Part
+from tests.trainers.synthetic import session
+from trainers import executor, strategist, tactician
+from trainers.executor_examples import KEY_TICKS, examples
+from trainers.loop import LoopSettings, TrainingError
+from trainers.networks.blocks import smoothed_cross_entropy
+from trainers.prepare import Conditioning, drop_bad_rows
+
+
+def loop(epochs: int = 2, batch: int = 32, rate: float = 1e-3) -> LoopSettings:
+    return LoopSettings(epochs, batch, rate, warmup_steps=5, device="cpu")
+
+
+def silent(steps: Steps) -> Conditioning:
+    return Conditioning([np.zeros((len(steps), 2), np.int64)], [np.full((len(steps), 2), -1, np.int32)])
+
+
+def test_smoothing_ignores_unlabelled_rows_and_closed_classes() -> None:
+    logits = torch.tensor([[2.0, 0.0, float("-inf")], [9.0, -9.0, 0.0]])
+    labels = torch.tensor([0, -1])
+    loss = smoothed_cross_entropy(logits, labels, 0.1)
+    log_p = torch.log_softmax(logits[0, :2], 0)
+    assert float(loss) == pytest.approx(float(-(0.9 * log_p[0] + 0.1 * log_p.mean())), abs=1e-6)
+    assert float(smoothed_cross_entropy(logits, torch.tensor([-1, -1]), 0.1)) == 0.0
+
+
+def test_bad_rows_are_counted_and_named() -> None:
+    values = np.zeros((5, 3), np.float32)
+    values[2, 1], values[4, 2] = np.nan, np.inf
+    notes: list[str] = []
+    assert drop_bad_rows({"summary": values}, "strategist", notes).tolist() == [True, True, False, True, False]
+    assert "2 of 5 rows dropped" in notes[0]
+    assert "columns [1, 2]" in notes[0]
+
+
+def test_examples_label_the_next_click_and_no_row_is_off_by_one() -> None:
+    steps = session(6)
+    arrays = examples([steps], [Part(0, 0, len(steps))], silent(steps))
+    clicks = np.flatnonzero(arrays["click"][:, 0])
+    assert clicks.tolist() == list(range(8, 120, 20))
+    for row in clicks:
+        # The clicked enemy is slot 1 (the ship itself comes first), from its appearance to the click, not after it.
+        assert (arrays["choice"][row - 8 : row + 1] == 1).all()
+        assert arrays["choice"][row + 1] == -1
+        np.testing.assert_allclose(arrays["point"][row], steps.action_xy[row])
+        assert arrays["intent"][row - 8 : row + 1].all()
+        assert not arrays["intent"][row + 1 : row + 4].any()
+        assert arrays["soon"][row - KEY_TICKS + 1 : row + 1, 0].all()
+        assert not arrays["soon"][row + 1, 0]
+    late = examples([session(6, lag=1)], [Part(0, 0, len(steps))], silent(steps))
+    assert np.flatnonzero(late["click"][:, 0]).tolist() == [row + 1 for row in clicks]
+
+
+def test_a_click_over_a_gap_or_in_another_part_is_no_label() -> None:
+    steps = session(6)
+    arrays = examples([steps], [Part(0, 0, 26)], silent(steps))
+    assert (arrays["choice"][20:26] == -1).all()  # its click is in row 28
+    times = steps.time_ns.copy()
+    times[27:] += 3_000_000_000
+    cut = dataclasses.replace(steps, time_ns=times)
+    assert (examples([cut], [Part(0, 0, 40)], silent(cut))["choice"][20:27] == -1).all()
+
+
+def test_a_rare_mode_that_one_feature_tells_is_found(tmp_path: Path) -> None:
+    sessions = [session(50, seed=i) for i in range(5)]
+    labels = []
+    for steps in sessions:  # hp is low in 5 % of the time only
+        levels = steps.levels
+        rare = (np.arange(len(steps)) % 400 >= 380) & True
+        levels[:, 0] = np.where(rare, 0.2, 1.0)
+        labels.append(np.where(rare, MODES.index("FLEE"), MODES.index("FIGHT")).astype(np.int8))
+    settings = replace(strategist.QUICK, loop=loop(12, 16, 3e-3), history=16, width=32)
+    result = strategist.train(sessions, settings, tmp_path, labels=labels)
+    assert any("FLEE 5.0 %" in note for note in result.notes)
+    assert result.figures["recall_flee"] > 0.8
+    assert result.figures["balanced_accuracy"] > 0.8
+    assert load(result.best).card["class_counts"]["FLEE"] > 0
+
+
+def test_the_tactician_learns_to_point(tmp_path: Path) -> None:
+    sessions = [session(20, seed=i) for i in range(4)]
+    result = tactician.train(sessions, replace(tactician.QUICK, loop=loop(6, 32, 3e-3), width=32), tmp_path)
+    assert result.figures["on_target"] > 0.8
+
+
+def test_the_executor_learns_to_click_the_enemy(tmp_path: Path) -> None:
+    sessions = [session(20, seed=i) for i in range(4)]
+    result = executor.train(sessions, replace(executor.QUICK, loop=loop(8, 64, 3e-3), width=32), tmp_path)
+    card = load(result.best).card
+    assert card["points"]["on_track"] > 0.8
+    assert card["points"]["point_px"] < 20
+    assert card["onsets"]["mouse_left"]["f1_2"] > 0.6
+    assert card["thresholds"]["space"]["threshold"] > 1  # never pressed: never presses
+    assert card["points"]["causality"] > 0.3
+    assert len(card["normaliser"]["slots"]["mean"]) == np.asarray(card["normaliser"]["slots"]["std"]).size
+    assert SLOTS == 12
+
+
+def test_sessions_without_tracks_train_with_a_warning(tmp_path: Path) -> None:
+    bare = [session(6, seed=i, tracks=False) for i in range(2)]
+    settings = replace(executor.QUICK, loop=loop(1), width=32)
+    assert any("no tracks" in note for note in executor.train(bare, settings, tmp_path / "e").notes)
+    assert any(
+        "no tracks" in note for note in tactician.train(bare, replace(tactician.QUICK, loop=loop(1), width=32), tmp_path / "t").notes
+    )
+
+
+@pytest.mark.parametrize("level", [strategist, tactician, executor])
+def test_no_data_and_too_little_are_refused(level: object, tmp_path: Path) -> None:
+    for sessions, words in (([], "no sessions"), ([empty_steps(ARENA_PROFILE)], "0 usable rows"), ([session(1)], "20 usable rows of 20")):
+        with pytest.raises(TrainingError, match=words):
+            level.train(sessions, level.QUICK, tmp_path)  # type: ignore[attr-defined]
