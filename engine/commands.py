@@ -145,11 +145,11 @@ async def doctor(center: ControlCenter) -> str:
     return f"checked: {len(found) - len(wrong)} of {len(found)} are well" + (f"; look at {', '.join(wrong)}" if wrong else "")
 
 
-async def key(center: ControlCenter, name: str) -> str:
+async def key(center: ControlCenter, pressed: str) -> str:
     """A control key as the terminal heard it: one press counts once, even when it was heard globally too."""
     if center.hotkeys is None:
         raise EngineError("the engine is not running yet; try again in a moment")
-    return name.upper() if center.hotkeys.terminal_press(name) else f"{name.upper()} was heard already"
+    return pressed.upper() if center.hotkeys.terminal_press(pressed) else f"{pressed.upper()} was heard already"
 
 
 async def _press(center: ControlCenter, pressed: RecorderKey) -> str:

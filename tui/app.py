@@ -173,6 +173,10 @@ class SecondseatApp(App[int]):
                 self.leave()
                 return
             self._ctrl_c_s = now
+        if is_function_key(key) and self.registry[action_id].command:
+            # The engine's listener may have heard the same press: the engine makes one of the two.
+            self.send("key", quiet=True, pressed=key)
+            return
         self.run_action_id(action_id)
 
     def action_pane(self, pane_id: str) -> None:

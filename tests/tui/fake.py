@@ -94,6 +94,9 @@ class FakeCenter:
         return busy + [job.title for job in self.state.jobs if job.phase == "running"]
 
     def command(self, name: str, **params: Any) -> Future[str]:
+        if name == "key":  # the engine knows what its keys mean, remapped ones too
+            meaning = {"f5": "record_toggle", "f9": "record_toggle", "f6": "record_save", "f7": "record_discard"}
+            name, params = meaning.get(params["pressed"], "stop_all"), {}
         self.commands.append((name, params))
         future: Future[str] = Future()
         if name in self.errors:
