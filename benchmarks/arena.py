@@ -138,7 +138,7 @@ def scatter(episodes: int, workers: int) -> dict[str, Any]:
     found["novice_normalised"] = float((values["novice"].mean() - values["random"].mean()) / span)
     found["expert_emulated_normalised"] = float((values["expert, emulated eyes"].mean() - values["random"].mean()) / span)
     found["expert_sd_normalised"] = float(values["expert"].std(ddof=1) / span)
-    found["worlds_share_of_variance"] = float(np.corrcoef(values["expert"], values["expert, emulated eyes"])[0, 1])
+    found["exact_emulated_correlation"] = float(np.corrcoef(values["expert"], values["expert, emulated eyes"])[0, 1])
     found["episodes_a_side_needed"] = {str(g): episodes_needed(float(values["expert"].std(ddof=1)), g * span) for g in (0.05, 0.15)}
     found["half_width_of_20_episodes"] = float(Z_TWO_SIDED_95 * values["expert"].std(ddof=1) / span / math.sqrt(20))
     return found
