@@ -22,6 +22,7 @@ from engine.source_spec import SourceSpec
 from engine.state import EngineState, Notice
 
 COMMAND_TIMEOUT_S: Final = 180.0
+TICKS_TIMEOUT_S: Final = 20.0
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
@@ -96,6 +97,7 @@ def _carry_out(center: ControlCenter, plan: Plan, say: Callable[[str], None], to
     """Begin what the plan says and wait for its end; why it ended."""
     if plan.spec is not None or plan.record or plan.policy is not None:
         say(_do(center, "source", told))
+        _wait_for_ticks(center, told)
     if plan.policy is not None:
         say(_do(center, "arm", told, policy=plan.policy, dry_run=plan.dry_run))
         say(_do(center, "fly", told))
@@ -118,6 +120,16 @@ def _carry_out(center: ControlCenter, plan: Plan, say: Callable[[str], None], to
         if failed := [s for s in state.services if s.health == "failed" and s.name in ("capture", "tick", "remote")]:
             raise EngineError(f"{failed[0].name}: {failed[0].reason}")
     return ""
+
+
+def _wait_for_ticks(center: ControlCenter, told: threading.Event) -> None:
+    """The first seconds go to loading the detector: without it a recording would begin with no steps."""
+    until_s = time.monotonic() + TICKS_TIMEOUT_S
+    while not told.wait(0.05) and time.monotonic() < until_s:
+        state = center.snapshot()
+        tick = next((s for s in state.services if s.name == "tick"), None)
+        if state.tick.hz > 0 or tick is None or tick.health in ("failed", "off"):
+            return
 
 
 def _do(center: ControlCenter, name: str, told: threading.Event, **params: Any) -> str:
