@@ -89,7 +89,7 @@ def main() -> None:
     figures = arena_figures(detector, options.pictures, JUDGED_SEED + 100_000)
     show_detector(figures)
     milliseconds = speeds(weights, ARENA_PROFILE)
-    print(f"ms a picture, one thread: {', '.join(f'{name} {ms:.1f}' for name, ms in milliseconds.items())}")
+    print(f"CPU-ms a picture, one thread: {', '.join(f'{name} {ms:.1f}' for name, ms in milliseconds.items())}")
 
     worlds = range(FIRST_WORLD, FIRST_WORLD + options.worlds)
     eyes = Perceiver(ARENA_PROFILE, detector=detector)

@@ -140,7 +140,8 @@ def arena_figures(
 
 
 def speeds(weights: Path, profile: GameProfile, repeats: int = 60) -> dict[str, float]:
-    """Milliseconds per 640x360 picture, median, by every runtime that works here; one thread each."""
+    """CPU milliseconds per 640x360 picture, median, by every runtime that works here; one thread each, so that they are
+    what a picture takes where a core is free. Nothing else may run in this process meanwhile."""
     from engine.perception.card import DetectorError
 
     image = next(labelled_pictures(1, JUDGED_SEED)).image
@@ -152,9 +153,9 @@ def speeds(weights: Path, profile: GameProfile, repeats: int = 60) -> dict[str, 
             continue
         times: list[float] = []
         for _ in range(repeats):
-            start = time.perf_counter()
+            start = time.process_time()
             detector.detect(image)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         measured[runtime] = round(float(np.median(times)) * 1e3, 2)
     return measured
 

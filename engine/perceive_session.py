@@ -8,6 +8,7 @@ no steps yet: they are built at its tick rate from its events. The metadata says
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -179,11 +180,11 @@ def _new_rows(session: Session, profile: GameProfile) -> Iterator[tuple[Step, Fr
     events = sorted(session.events(), key=lambda e: e.time_ns)
     gaps = [(g.start_ns, g.end_ns if g.end_ns is not None else int(times_ns[-1])) for g in session.metadata.gaps]
     period_ns = round(1e9 / (session.metadata.rates.asked_hz or 20.0))
-    assembler, pictures = StepAssembler(profile), _Pictures(session)
+    assembler, pictures = StepAssembler(profile, settle_ns=0), _Pictures(session)
     human: ActorKind = "human"
     actor = next((e.actor for e in events if e.actor != "unknown"), human)
     actor_name = next((e.actor_name for e in events if e.actor_name), "")
-    waiting: Frame | None = None
+    waiting: deque[Frame | None] = deque()
     given = 0
     cursor: tuple[float, float] | None = None
     # one tick past the last picture closes the last step
@@ -196,15 +197,14 @@ def _new_rows(session: Session, profile: GameProfile) -> Iterator[tuple[Step, Fr
             given += 1
         if any(start <= time_ns < end for start, end in gaps):
             assembler.gap()
-            waiting = None
+            waiting.clear()
             continue
         frame = pictures.at(time_ns)
         seen_ns, number = (frame.time_ns, frame.number) if frame is not None else (time_ns, -1)
         empty = Observation(time_ns, seen_ns, number, Status(), Tracks.empty(), cursor)
-        step = assembler.tick(empty, actor, actor_name)
-        if step is not None and waiting is not None:
-            yield step, waiting
-        waiting = frame
+        waiting.append(frame)
+        for step in assembler.tick(empty, actor, actor_name):
+            yield step, waiting.popleft()
 
 
 class _Pictures:

@@ -20,7 +20,7 @@ from engine.perception.detections import Detections
 from engine.perception.judging import kinds_in
 
 NEAR_PX: Final = 8.0
-SETTLED_S: Final = 0.3
+SETTLED_S: Final = 0.1
 """Velocities are judged from this age of a track on."""
 
 

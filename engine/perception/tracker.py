@@ -32,21 +32,23 @@ class Motion:
     speed: float
     acceleration: float
     coast_s: float = 1.0
-    exposed_s: float = 0.4
+    exposed_s: float = 0.3
 
 
 _STILL: Final = Motion(speed=0.05, acceleration=0.02)
 _MOVING: Final = Motion(speed=0.25, acceleration=0.6)
 MOTIONS: Final[dict[Role, Motion]] = {
-    "self": _MOVING,
+    "self": Motion(speed=0.25, acceleration=1.0),
     "enemy": _MOVING,
     "other": _MOVING,
     "loot": _STILL,
     "hazard": _STILL,
     "portal": _STILL,
-    "shot": Motion(speed=0.6, acceleration=0.4, coast_s=0.3, exposed_s=0.2),
+    # a shot that is not found has mostly hit: carried on for longer, ghosts outnumber the shots
+    "shot": Motion(speed=0.35, acceleration=0.4, coast_s=0.3, exposed_s=0.06),
     "lock": Motion(speed=0.25, acceleration=0.6, coast_s=0.2, exposed_s=0.2),
-    "mark": Motion(speed=0.01, acceleration=0.01, coast_s=0.2, exposed_s=0.2),
+    # a mark that is not found has mostly been reached: under the ship that arrives, it would be carried on for ever
+    "mark": Motion(speed=0.01, acceleration=0.01, coast_s=0.1, exposed_s=0.1),
 }
 
 BEGIN_AT: Final = 0.35
@@ -68,6 +70,7 @@ class Tracker:
         motions = [MOTIONS[role] for role in roles]
         self._speed = np.array([m.speed for m in motions], np.float32)
         self._acceleration = np.array([m.acceleration for m in motions], np.float32)
+        self._unique = np.array([role == "self" for role in roles], np.bool_)
         self._coast_s = np.array([m.coast_s for m in motions], np.float32)
         self._exposed_limit_s = np.array([m.exposed_s for m in motions], np.float32)
         self._next_id = 0
@@ -112,7 +115,7 @@ class Tracker:
         self._size: F32 = np.zeros((0, 2), np.float32)
         self._confidence: F32 = np.zeros(0, np.float32)
         self._hits: I32 = np.zeros(0, np.int32)
-        self._shown_since: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._confirmed: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._age_s: F32 = np.zeros(0, np.float32)
         self._unseen_s: F32 = np.zeros(0, np.float32)
         self._exposed_s: F32 = np.zeros(0, np.float32)
@@ -142,7 +145,7 @@ class Tracker:
         allowed = (cost < GATE_SIGMAS**2) | within
         allowed &= self._classes[:, None] == found.classes[None]
         cost += np.square(np.log(np.maximum(measured[None, :, 2], 1e-4) / np.maximum(self._size[:, None, 0], 1e-4))) * 4
-        cost += (~self._shown_since)[:, None]  # of two equals the confirmed track wins
+        cost += (~self._confirmed)[:, None] * GATE_SIGMAS**2  # a confirmed track wins over one that has just begun
         return assign(np.where(allowed, cost, np.inf).astype(np.float32))
 
     def _correct(self, measured: F32, found: Detections, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
@@ -158,7 +161,7 @@ class Tracker:
         self._size[rows] += np.float32(0.3) * (measured[columns, 2:] - self._size[rows])
         self._confidence[rows] = found.confidences[columns]
         self._hits[rows] += 1
-        self._shown_since[rows] |= (self._hits[rows] >= CONFIRM_HITS) | (found.confidences[columns] >= CERTAIN_AT)
+        self._confirmed[rows] |= (self._hits[rows] >= CONFIRM_HITS) | (found.confidences[columns] >= CERTAIN_AT)
 
     def _expire(self, measured: F32, found: Detections, rows: NDArray[np.intp], dt_s: float, aspect: float) -> None:
         """Count how long tracks went unseen and drop those that are gone. rows: those just matched."""
@@ -175,9 +178,12 @@ class Tracker:
         touching = (self._place - half <= 0).any(1) | (self._place + half >= np.array([1.0, aspect], np.float32)).any(1)
         gone = ~seen & ~inside
         gone |= ~seen & touching & self._outward(aspect)
-        gone |= ~seen & ~self._shown_since
+        gone |= ~seen & ~self._confirmed
         gone |= self._unseen_s > self._coast_s[self._classes]
         gone |= self._exposed_s > self._exposed_limit_s[self._classes]
+        own = self._unique[self._classes]
+        if (own & seen & self._confirmed).any():  # there is one of it: it is where it was seen, not where it might be
+            gone |= own & ~seen
         if gone.any():
             self._keep(~gone)
 
@@ -201,6 +207,7 @@ class Tracker:
     def _begin(self, measured: F32, found: Detections, used: NDArray[np.intp]) -> None:
         fresh = found.confidences >= BEGIN_AT
         fresh[used] = False
+        fresh &= ~self._doubled(measured, found)
         rows = np.flatnonzero(fresh)
         m = len(rows)
         if not m:
@@ -219,7 +226,7 @@ class Tracker:
             "_size": size,
             "_confidence": confidence,
             "_hits": np.ones(m, np.int32),
-            "_shown_since": confidence >= CERTAIN_AT,
+            "_confirmed": confidence >= CERTAIN_AT,
             "_age_s": zeros,
             "_unseen_s": zeros,
             "_exposed_s": zeros,
@@ -228,8 +235,17 @@ class Tracker:
         for name, values in new.items():
             setattr(self, name, np.concatenate([getattr(self, name), values]))
 
+    def _doubled(self, measured: F32, found: Detections) -> NDArray[np.bool_]:
+        """Unsure finds whose middle lies in a track of their class that was seen just now: the same thing twice."""
+        if not len(self._ids):
+            return np.zeros(len(found), np.bool_)
+        gap = np.abs(measured[:, None, :2] - self._place[None])
+        inside = (gap <= 0.5 * self._size[None]).all(axis=2) & (self._unseen_s == 0)[None]
+        inside &= found.classes[:, None] == self._classes[None]
+        return np.asarray(inside.any(axis=1) & (found.confidences < CERTAIN_AT), np.bool_)
+
     def _shown(self, aspect: float) -> Tracks:
-        rows = np.flatnonzero(self._shown_since)
+        rows = np.flatnonzero(self._confirmed)
         stretch = np.array([1.0, 1.0 / aspect], np.float32)
         unseen_s = self._unseen_s[rows]
         return Tracks(
@@ -252,7 +268,7 @@ _COLUMNS: Final = (
     "_size",
     "_confidence",
     "_hits",
-    "_shown_since",
+    "_confirmed",
     "_age_s",
     "_unseen_s",
     "_exposed_s",

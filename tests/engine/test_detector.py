@@ -88,7 +88,7 @@ def test_the_picture_is_averaged_not_sampled_when_it_shrinks() -> None:
     image = np.zeros((720, 1280, 3), np.uint8)
     image[360:362, 640:642] = 255  # 2 px of a picture four times as large as the input
     Detector(run, "onnxruntime", (320, 192), TOY, None).detect(image)
-    assert seen[-1].max() == pytest.approx(0.25, abs=0.01)
+    assert seen[-1][0, :, 6:186].max() == pytest.approx(0.25, abs=0.01)
 
 
 def test_shipped_card_is_whole_and_fits_the_arena() -> None:
@@ -190,7 +190,7 @@ def test_foreign_pickle_is_refused_naming_what_it_would_import(tmp_path: Path) -
     with pytest.raises(DetectorError, match=r"best\.pt.*touch.*ONNX"):
         open_detector(weights, ARENA_PROFILE)
     weights.write_bytes(pickle.dumps(Payload(trap), protocol=2))
-    with pytest.raises(DetectorError, match="touch"):
+    with pytest.raises(DetectorError, match=r"getattr, pathlib\.Path"):
         open_detector(weights, ARENA_PROFILE)
     assert not trap.exists()
 
