@@ -61,6 +61,7 @@ class VideoWriter:
         self._key_pts_ms = -KEY_FRAME_MS
         self._format = pixel_format(width_px, height_px)
         self._coded = self.size if self._format == "yuv444p" else (width_px + width_px % 2, height_px + height_px % 2)
+        self._reformatter = av.video.reformatter.VideoReformatter()
         self.file = StreamFile(path)
         options = {"cluster_time_limit": "1000", "flush_packets": "1"}
         self._container = av.open(self.file, "w", format="matroska", options=options)
@@ -106,7 +107,8 @@ class VideoWriter:
         if (image.shape[1], image.shape[0]) != self.size:
             image = np.asarray(cv2.resize(image, self.size, interpolation=cv2.INTER_AREA), np.uint8)
         if self._format == "yuv444p":
-            return av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24").reformat(format="yuv444p")
+            # One reformatter for all pictures: a fresh one each time costs several times the conversion itself.
+            return self._reformatter.reformat(av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24"), format="yuv444p")
         right, bottom = self._coded[0] - self.size[0], self._coded[1] - self.size[1]
         if right or bottom:
             image = np.pad(image, ((0, bottom), (0, right), (0, 0)), mode="edge")
