@@ -297,7 +297,7 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
         for prefix, o in _variants(task, out)
     }
     figures["persistence_px"] = metrics.position_error(arrays["cursor"][clicking], arrays["point"][clicking], size)
-    figures["causality"] = metrics.causality(out["log_p"], task.outputs(swap=True)["log_p"].cpu().numpy())
+    figures["causality"] = metrics.causality(out["point"], task.outputs(swap=True)["point"].cpu().numpy())
     held_s = {n: float(np.median(_runs(np.concatenate([_held(s, i) for s in sessions]))) * tick_s) for i, n in enumerate(names)}
     return {
         "thresholds": tuned,

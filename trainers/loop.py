@@ -186,7 +186,7 @@ def fit(
                 break
             network.eval()
             with torch.no_grad():
-                figures = task.validate()
+                figures = _finite(task.validate(), epoch)
             figures["train_loss"] = float(np.mean(losses))
             state.epoch, state.step = epoch, state.step + per_epoch
             better = figures["val_loss"] < state.best_loss
@@ -266,6 +266,13 @@ def _train_epoch(
         if log:
             log.step(step, losses[-1], rate, float(norm), figures)
     return losses
+
+
+def _finite(figures: Figures, epoch: int) -> Figures:
+    """Without figures that can't be told (a class that validation lacks); the validation loss itself must be a number."""
+    if not math.isfinite(figures["val_loss"]):
+        raise TrainingError(f"epoch {epoch}: the validation loss is {figures['val_loss']}; lower the learning rate")
+    return {name: value for name, value in figures.items() if math.isfinite(value)}
 
 
 def tensors_of(network: nn.Module) -> Arrays:

@@ -145,7 +145,7 @@ def position_error(predicted: NDArray[Any], true: NDArray[Any], picture_size: tu
     return float(np.median(np.hypot(*((predicted - true) * np.array(picture_size)).T)))
 
 
-def causality(outputs: NDArray[Any], swapped: NDArray[Any]) -> float:
-    """How much outputs (probabilities [T, C]) change when the pictures are swapped for others and all else is kept:
-    mean total variation distance, 0 (a copycat that does not look) to 1."""
-    return float(np.abs(outputs - swapped).sum(1).mean() / 2) if len(outputs) else float("nan")
+def causality(points: NDArray[Any], swapped: NDArray[Any], tolerance: float = 0.03) -> float:
+    """How much the policy goes by what it sees: the share of rows whose point [T, 2] moves by more than ``tolerance`` (0..1 of
+    the picture) when the pictures are swapped for others and all else is kept. 0: a copycat that does not look."""
+    return float((np.abs(points - swapped).max(1) > tolerance).mean()) if len(points) else float("nan")

@@ -28,7 +28,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from trainers.loop import LoopSettings
 
     folder = tmp_path_factory.mktemp("policy")
-    quick = LoopSettings(2, 64, 3e-3, warmup_steps=5, device="cpu")
+    quick = LoopSettings(2, 32, 3e-3, warmup_steps=5, device="cpu")
     settings = AllSettings(
         dataclasses.replace(strategist.QUICK, loop=quick, width=32, history=8),
         dataclasses.replace(tactician.QUICK, loop=quick, width=32),
@@ -36,7 +36,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folds=2,
         phases=2,
     )
-    sessions = [session(20, seed=i) for i in range(4)]
+    sessions = [session(12, seed=i) for i in range(4)]
     result = train_all(sessions, settings, {level: folder / level for level in ("strategist", "tactician", "executor")}, folder / "flier")
     assert result.policy is not None
     assert not list(folder.glob("*/folds"))

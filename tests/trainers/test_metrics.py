@@ -61,6 +61,6 @@ def test_thresholds_are_tuned_and_kept_apart() -> None:
 
 def test_position_and_causality() -> None:
     assert metrics.position_error(np.array([[0.5, 0.5]]), np.array([[0.5, 0.6]]), (640, 360)) == pytest.approx(36)
-    same, other = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
-    assert metrics.causality(same, same) == 0
-    assert metrics.causality(same, other) == 1
+    points = np.array([[0.5, 0.5], [0.2, 0.2]])
+    assert metrics.causality(points, points) == 0
+    assert metrics.causality(points, np.array([[0.5, 0.6], [0.21, 0.2]])) == 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,23 +87,23 @@ def test_a_rare_mode_that_one_feature_tells_is_found(tmp_path: Path) -> None:
         rare = (np.arange(len(steps)) % 400 >= 380) & True
         levels[:, 0] = np.where(rare, 0.2, 1.0)
         labels.append(np.where(rare, MODES.index("FLEE"), MODES.index("FIGHT")).astype(np.int8))
-    settings = replace(strategist.QUICK, loop=loop(12, 16, 3e-3), history=16, width=32)
+    settings = replace(strategist.QUICK, loop=loop(12, 8, 3e-3), history=16, width=32, phases=1)
     result = strategist.train(sessions, settings, tmp_path, labels=labels)
-    assert any("FLEE 5.0 %" in note for note in result.notes)
+    assert any(re.search(r"FLEE [3-7]\.\d %", note) for note in result.notes)
     assert result.figures["recall_flee"] > 0.8
     assert result.figures["balanced_accuracy"] > 0.8
     assert load(result.best).card["class_counts"]["FLEE"] > 0
 
 
 def test_the_tactician_learns_to_point(tmp_path: Path) -> None:
-    sessions = [session(20, seed=i) for i in range(4)]
+    sessions = [session(14, seed=i) for i in range(4)]
     result = tactician.train(sessions, replace(tactician.QUICK, loop=loop(6, 32, 3e-3), width=32), tmp_path)
     assert result.figures["on_target"] > 0.8
 
 
 def test_the_executor_learns_to_click_the_enemy(tmp_path: Path) -> None:
-    sessions = [session(20, seed=i) for i in range(4)]
-    result = executor.train(sessions, replace(executor.QUICK, loop=loop(8, 64, 3e-3), width=32), tmp_path)
+    sessions = [session(12, seed=i) for i in range(4)]
+    result = executor.train(sessions, replace(executor.QUICK, loop=loop(8, 32, 3e-3), width=32), tmp_path)
     card = load(result.best).card
     assert card["points"]["on_track"] > 0.8
     assert card["points"]["point_px"] < 20
