@@ -37,6 +37,7 @@ from engine.motor import Motor
 
 STRATEGIST_S: Final = 1.0
 TACTICIAN_S: Final = 0.2
+STAGGER_NS: Final = 50_000_000
 TARGET_EXPIRES_S: Final = 0.6
 """A target that has not been among the tracks for so long is dropped before the Tactician's next turn."""
 GAP_S: Final = 0.5
@@ -138,9 +139,12 @@ class Policy:
                 at = time.perf_counter()
                 think(observation)
                 timings[level] = (time.perf_counter() - at) * 1e3
-                # A clock that fell behind starts again from now instead of catching up.
-                due = self._due_ns[level] + round(period_s * 1e9)
-                self._due_ns[level] = due if self._due_ns[level] and due > now else now + round(period_s * 1e9)
+                # A clock that fell behind starts again from now instead of catching up. After their first, common turn
+                # the Strategist thinks a tick later than the Tactician, so that no tick carries all three.
+                first, period = self._due_ns[level] == 0, round(period_s * 1e9)
+                due = self._due_ns[level] + period
+                late = STAGGER_NS if first and level == "strategist" else 0
+                self._due_ns[level] = due if not first and due > now else now + period + late
         at = time.perf_counter()
         action = self._executor(observation)
         timings["executor"] = (time.perf_counter() - at) * 1e3

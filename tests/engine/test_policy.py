@@ -73,7 +73,7 @@ def test_clocks_follow_observation_time(bundle: Path) -> None:
     policy = load_policy(bundle)
     steps = session(3)
     timings = [policy.act(steps.observation(r)).timings_ms for r in range(60)]
-    assert [i for i, t in enumerate(timings) if "strategist" in t] == [0, 20, 40]
+    assert [i for i, t in enumerate(timings) if "strategist" in t] == [0, 21, 41]
     assert [i for i, t in enumerate(timings) if "tactician" in t] == list(range(0, 60, 4))
     assert all("executor" in t and t["total"] >= t["executor"] for t in timings)
 
