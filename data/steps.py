@@ -79,7 +79,8 @@ class Steps:
 
     def onsets(self, row: int) -> tuple[str, ...]:
         names = input_names(self.profile)
-        return tuple(names[c] for c in self.onset_codes[self.onset_offsets[row] : self.onset_offsets[row + 1]])
+        codes: list[int] = self.onset_codes[self.onset_offsets[row] : self.onset_offsets[row + 1]].tolist()
+        return tuple(names[code] for code in codes)
 
     def status(self, row: int) -> Status:
         """The status of one row; NaN becomes None."""

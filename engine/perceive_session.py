@@ -181,8 +181,8 @@ def _new_rows(session: Session, profile: GameProfile) -> Iterator[tuple[Step, Fr
     gaps = [(g.start_ns, g.end_ns if g.end_ns is not None else int(times_ns[-1])) for g in session.metadata.gaps]
     period_ns = round(1e9 / (session.metadata.rates.asked_hz or 20.0))
     assembler, pictures = StepAssembler(profile, settle_ns=0), _Pictures(session)
-    human: ActorKind = "human"
-    actor = next((e.actor for e in events if e.actor != "unknown"), human)
+    acted: list[ActorKind] = [e.actor for e in events if e.actor != "unknown"]
+    actor: ActorKind = acted[0] if acted else "human"
     actor_name = next((e.actor_name for e in events if e.actor_name), "")
     waiting: deque[Frame | None] = deque()
     given = 0
