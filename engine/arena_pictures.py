@@ -79,7 +79,7 @@ def pictures(n: int, seed: int, coded_share: float = 0.4, shuffled_share: float 
                 cursor = _cursor(world, dice)
                 coded = dice.random() < coded_share
                 image = _coded_picture(world, renderer, cursor) if coded else renderer.picture(world, 0, cursor)
-                classes, truth = boxes(world, 0)
+                classes, truth = _visible(*boxes(world, 0))
                 yield LabelledPicture(image, classes, truth, coded, world)
                 made += 1
 
@@ -116,6 +116,19 @@ def write_yolo_folder(
                 raise KeyboardInterrupt
     names = "".join(f"  {k}: {name}\n" for k, name in enumerate(sizes.CLASSES))
     write_whole(folder / "data.yaml", f"train: images/train\nval: images/val\nnames:\n{names}".encode())
+
+
+def _visible(classes: I32, boxes: F32) -> tuple[I32, F32]:
+    """Leave out what is wholly hidden: destination marks under loot, marks and shots under ships (drawn in that order).
+    A label on what cannot be seen teaches a detector to guess."""
+    places = boxes[:, :2] * np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
+    distance = np.hypot(*np.moveaxis(places[:, None] - places[None], 2, 0))
+    ships, loot, mark = classes <= sizes.RAIDER, classes == sizes.LOOT, classes == sizes.MARK
+    shots = (classes == sizes.SHOT) | (classes == sizes.HOSTILE_SHOT)
+    reach = boxes[:, 2] * (sizes.MAP_WIDTH_PX / 2) * 0.75
+    hidden = ((distance < reach[None]) & ships[None]).any(axis=1) & (mark | shots)
+    hidden |= ((distance < 5.0) & loot[None]).any(axis=1) & mark
+    return classes[~hidden], boxes[~hidden]
 
 
 def _yolo_lines(classes: I32, boxes: F32) -> str:

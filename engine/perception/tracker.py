@@ -245,7 +245,12 @@ class Tracker:
         return np.asarray(inside.any(axis=1) & (found.confidences < CERTAIN_AT), np.bool_)
 
     def _shown(self, aspect: float) -> Tracks:
-        rows = np.flatnonzero(self._confirmed)
+        shown = self._confirmed.copy()
+        own = np.flatnonzero(self._unique[self._classes] & shown)
+        if len(own) > 1:  # there is one of it: the surest, and what was seen last
+            shown[own] = False
+            shown[own[int((self._confidence[own] - self._unseen_s[own]).argmax())]] = True
+        rows = np.flatnonzero(shown)
         stretch = np.array([1.0, 1.0 / aspect], np.float32)
         unseen_s = self._unseen_s[rows]
         return Tracks(

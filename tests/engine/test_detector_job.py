@@ -13,6 +13,7 @@ from engine.perception.card import read_card
 from engine.perception.detector import load_detector
 from engine.runtime.progress import Progress
 from league.arena import sizes
+from league.arena.render import boxes as boxes_of
 
 
 @pytest.mark.timeout(300)
@@ -68,6 +69,17 @@ def test_boxes_lie_where_things_are_drawn() -> None:
                 assert w * 640 == pytest.approx(sizes.BOX_PX["loot"])
                 part = shown.image[int(y * 360) - 7 : int(y * 360) + 7, int(x * 640) - 7 : int(x * 640) + 7]
                 assert part.max() > 150
+
+
+def test_what_is_wholly_hidden_is_not_labelled() -> None:
+    shown = list(pictures(40, seed=33, coded_share=0.0))
+    hidden = sum(len(boxes_of(p.state, 0)[0]) - len(p.classes) for p in shown)
+    assert 0 < hidden < 0.1 * sum(len(p.classes) for p in shown)
+    for picture in shown:
+        mark = picture.boxes[picture.classes == sizes.MARK]
+        loot = picture.boxes[picture.classes == sizes.LOOT]
+        if len(mark) and len(loot):
+            assert (np.abs(loot[:, :2] - mark[0, :2]) * (640, 360)).max(axis=1).min() > 2
 
 
 def test_yolo_folder_has_a_label_line_per_thing(tmp_path: Path) -> None:

@@ -119,6 +119,13 @@ def test_own_ship_that_jumps_is_in_one_place_only() -> None:
     assert after.boxes[after.classes == 0][:, 0].tolist() == [pytest.approx(0.8, abs=0.01)]
 
 
+def test_of_two_own_ships_the_surer_one_is_shown() -> None:
+    boxes = np.array([[0.2, 0.5, 0.034, 0.06], [0.7, 0.5, 0.034, 0.06]], np.float32)
+    two = Detections(boxes, np.zeros(2, np.int32), np.array([0.9, 0.8], np.float32))
+    for seen in fly(tracker(), [two] * 3):
+        assert seen.boxes[:, 0].tolist() == [pytest.approx(0.2)]
+
+
 def test_a_shot_that_hit_is_gone_at_once() -> None:
     eyes = tracker()
     fly(eyes, [found((SHOT, 0.1 + 0.02 * k, 0.5, 0.01)) for k in range(6)])
