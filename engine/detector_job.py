@@ -20,7 +20,8 @@ from engine.perception.detector import Detector, open_detector
 from engine.perception.judging import Labelled, judge
 from engine.perception.tracker import BEGIN_AT
 from engine.runtime.progress import EtaReport, Progress, Report, ignore, part
-from trainers.detector import NETWORK, DetectorProgress, DetectorSettings, TrainedDetector, export_onnx, save_weights, train_detector
+from trainers.detector import DetectorProgress, DetectorSettings, TrainedDetector, export_onnx, train_detector
+from trainers.networks.yolo import NETWORK, save_weights
 
 JUDGED_SEED: Final = HELD_OUT_SEED + 1_500_000
 """World seeds that neither training nor the choice of the best epoch has seen."""

@@ -232,7 +232,7 @@ def _onnxruntime(path: Path) -> tuple[tuple[str, ...], tuple[int, int], Run]:
 
 def _torch(path: Path, card: DetectorCard, device: str) -> tuple[Run, tuple[int, int]]:
     """Our own network filled with our own tensors: no pickle is involved."""
-    from trainers.detector import NETWORK, DetectorTrainingError, build_network, load_weights
+    from trainers.networks.yolo import NETWORK, DetectorTrainingError, build_network, load_weights
 
     if card.network != NETWORK:
         raise DetectorError(f"{path.name} is a {card.network} network; this version runs {NETWORK}; use its ONNX file")

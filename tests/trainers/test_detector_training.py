@@ -7,18 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainers.detector import (
-    DetectorProgress,
-    DetectorSettings,
-    DetectorTrainingError,
-    TrainedDetector,
-    build_network,
-    dataset_classes,
-    export_onnx,
-    load_weights,
-    save_weights,
-    train_detector,
-)
+from trainers.detector import DetectorProgress, DetectorSettings, TrainedDetector, dataset_classes, export_onnx, train_detector
+from trainers.networks.yolo import DetectorTrainingError, build_network, load_weights, save_weights
 
 pytestmark = pytest.mark.timeout(180)  # imports Ultralytics and torch, which takes long on a busy machine
 
