@@ -59,7 +59,7 @@ def train_arena_detector(
     learnt so far; while it makes pictures it raises KeyboardInterrupt. ``start_from`` are tensors of an earlier run.
     ``changed``: fields of the settings by name (``epochs=3``).
 
-    Raises WorkspaceError when the workspace cannot be written to, trainers.detector.DetectorTrainingError when
+    Raises WorkspaceError when the workspace cannot be written to, trainers.networks.yolo.DetectorTrainingError when
     Ultralytics is missing.
     """
     chosen = replace(settings if settings is not None else DetectorSettings(), **changed)
