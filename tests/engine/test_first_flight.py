@@ -18,6 +18,7 @@ from data.session import open_session
 from data.settings import Settings
 from data.workspace import Workspace
 from engine.control_center import ControlCenter
+from engine.training import train_levels
 from tests.conftest import NestedDisplay
 from tests.support import x11
 from tests.support.x11 import wait_until
@@ -90,6 +91,7 @@ def test_a_person_plays_it_trains_and_the_bot_flies(center: ControlCenter, neste
     # A person plays: F5, clicks and keys, F6.
     press(nested_display, "f5")
     wait_until(lambda: center.snapshot().recorder.phase == "recording", 5, "F5 records")
+    wait_until(lambda: center.snapshot().recorder.steps > 0, 10, "steps are recorded")
     done: list[tuple[str, int, tuple[float, float] | None]] = []
     for place in ((100, 90), (500, 250), (320, 180)):
         at_ns = click(nested_display, rect.left + place[0], rect.top + place[1])
@@ -122,12 +124,23 @@ def test_a_person_plays_it_trains_and_the_bot_flies(center: ControlCenter, neste
         ends_ns = int(steps.time_ns[min(row + 1, len(steps) - 1)])
         assert int(steps.time_ns[row]) - TICK_NS <= at_ns <= max(ends_ns, int(steps.time_ns[row]) + TICK_NS) + TICK_NS
 
-    # The bot flies the same window through the actuator.
+    # It trains on what the person did, and the policy flies the same window through the actuator.
+    trained = train_levels(center.workspace.root, "all", quick=True, epochs=1)
+    assert trained.policy is not None
+    assert trained.promoted
     flight = center.bot
     do(center, "source", kind="arena_window")  # a fresh world: the score counts from 0
     rig = center.rig
     assert rig is not None
     wait_until(rig.focus, 20, "the new window has the focus")
+    wait_until(lambda: center.snapshot().tick.hz > 5, 60, "ticks come")
+    assert "Secondseat Arena" in do(center, "arm")
+    do(center, "fly")
+    wait_until(lambda: center.snapshot().bot.actions > 10, 30, "the trained policy acts")
+    assert center.snapshot().bot.policy == trained.policy.name
+    do(center, "disarm")
+
+    # So little play teaches it no skill: that the score moves is shown with a pilot who has some, through the same hands.
     flight.arm(PilotAsPolicy(), "expert", rig.hands(dry_run=False))
     rig.set_pilot(flight)
     do(center, "record_toggle")
