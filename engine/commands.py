@@ -81,6 +81,7 @@ async def source_off(center: ControlCenter) -> str:
 
 async def arm(center: ControlCenter, policy: str = "", dry_run: bool = False) -> str:
     """Load a policy and arm it for the window that is watched. It does not fly yet."""
+    from engine.live import settle_garbage
     from engine.policy import load_policy
 
     await _ensure_rig(center)
@@ -89,6 +90,7 @@ async def arm(center: ControlCenter, policy: str = "", dry_run: bool = False) ->
         raise EngineError("nothing is watched; choose a source first")
     path = center.policy_path(policy)
     loaded = await asyncio.to_thread(load_policy, path)
+    await asyncio.to_thread(settle_garbage)
     hands = await asyncio.to_thread(rig.hands, dry_run)
     text = await asyncio.to_thread(center.bot.arm, loaded, path.name, hands, dry_run)
     rig.set_pilot(center.bot)

@@ -42,7 +42,7 @@ class Schedule:
         """Begin the turn that is due at ``now_ns`` (at or after ``next_deadline_ns``). When whole periods have
         passed, the newest slot is taken and those before it are counted as skipped."""
         slot = max(self._last_slot + 1, (now_ns - self._start_ns) // self.period_ns)
-        skipped = slot - self._last_slot - 1
+        skipped = slot - self._last_slot - 1 if self.turns else 0  # a grid may have begun long before its first turn
         self._last_slot = slot
         self.skipped += skipped
         turn = Turn(self.turns, self._start_ns + slot * self.period_ns, max(0, now_ns - (self._start_ns + slot * self.period_ns)), skipped)
@@ -51,11 +51,11 @@ class Schedule:
 
 
 class Pacer:
-    """A Schedule on the real clock."""
+    """A Schedule on the real clock, from ``start_ns`` on (now by default): loops with one start keep step."""
 
-    def __init__(self, hz: float, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, hz: float, start_ns: int | None = None, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._clock_ns = clock_ns
-        self.schedule = Schedule(hz, clock_ns())
+        self.schedule = Schedule(hz, clock_ns() if start_ns is None else start_ns)
 
     def wait(self, stop: threading.Event) -> Turn | None:
         """Sleep until the next deadline; None when ``stop`` was set meanwhile. Ends at most one period (or

@@ -59,6 +59,13 @@ def test_a_turn_begun_a_little_late_is_not_a_skip() -> None:
     assert (turn.deadline_ns, turn.skipped) == (50 * MS, 0)
 
 
+def test_a_grid_that_began_before_the_first_turn_counts_no_skips() -> None:
+    schedule = Schedule(20.0, start_ns=0)
+    turn = schedule.begin(3_004 * MS)
+    assert (turn.deadline_ns, turn.late_ns, turn.skipped) == (3_000 * MS, 4 * MS, 0)
+    assert schedule.next_deadline_ns == 3_050 * MS
+
+
 @pytest.mark.parametrize("hz", [0.0, -1.0, 2000.0, float("nan")])
 def test_impossible_rates_are_refused(hz: float) -> None:
     with pytest.raises(ValueError, match="not a rate"):
