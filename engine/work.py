@@ -65,7 +65,8 @@ def main(argv: list[str]) -> int:
     """The child of a job. Ctrl-C (SIGINT) and SIGTERM save and stop; the exit status is 0 only when all was done."""
     kind, arguments, path = argv[0], json.loads(argv[1]), Path(argv[2])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a parent in the background may have left SIGINT ignored
+        signal.signal(number, signal.default_int_handler)
     told = ProgressFile(path)
     told(Progress("starting", 0.0))
     try:

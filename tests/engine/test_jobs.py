@@ -40,7 +40,13 @@ def test_a_job_that_cannot_be_done_fails_with_its_reason(tmp_path: Path) -> None
 
 
 def sleeper(tmp_path: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env=child_environment(), cwd=tmp_path)
+    # As engine.work does: tests that run in the background inherit an ignored SIGINT.
+    code = "import signal, time; signal.signal(signal.SIGINT, signal.default_int_handler); print(1, flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", code], env=child_environment(), cwd=tmp_path, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as said:
+        said.readline()
+    return process
 
 
 def adopted(folder: Path, process: subprocess.Popen[bytes], created_s: float | None = None) -> JobRunner:
