@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from data.catalog import list_sessions
 from data.models import LEVELS, Level, list_runs, models_dir, new_run, promote, promoted_name, write_policy
@@ -15,9 +15,6 @@ from data.profile import ARENA_PROFILE, GameProfile
 from data.settings import TrainingSettings
 from data.steps import Steps
 from engine.runtime.progress import Progress, Report, ignore
-
-if TYPE_CHECKING:
-    from trainers.loop import TrainProgress
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +131,7 @@ def train_levels(
     sessions, left_out = load_sessions(workspace, asked.game or ARENA_PROFILE.name, asked.data_dir, report)
     target = Path(asked.output_dir) if asked.output_dir else workspace
     notes = [f"{len(sessions)} sessions, {sum(len(s) for s in sessions)} steps", *(f"left out: {line}" for line in left_out)]
-    forward = _Forward(report)
+    forward = _noting(report)
     for note in notes:
         report(Progress("reading sessions", 0.0, message=note))
     wanted: Sequence[Level] = LEVELS if level == "all" else [one for one in LEVELS if one == level]
@@ -166,7 +163,7 @@ def _train(
     target: Path,
     asked: TrainOptions,
     training: TrainingSettings,
-    report: _Forward,
+    report: Report,
 ) -> tuple[dict[str, Any], Path | None]:
     from trainers import executor, strategist, tactician
     from trainers.all import AllSettings, train_all
@@ -245,16 +242,15 @@ def _detector_files(profile: GameProfile, workspace: Path) -> list[Path]:
     return [p for p in (weights, weights.with_suffix(".json")) if p.is_file()] if weights is not None else []
 
 
-class _Forward:
-    """The trainers' reports as the engine's."""
+def _noting(report: Report) -> Report:
+    """The trainers' reports, with their remarks in the log too."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
-
-    def __call__(self, progress: TrainProgress) -> None:
+    def forward(progress: Progress) -> None:
         if progress.stage == "note":
             log.info("%s", progress.message)
-        self._report(Progress(progress.stage, progress.done, progress.eta_s, progress.message, progress.run_dir))
+        report(progress)
+
+    return forward
 
 
 def _one_thread_per_core() -> None:

@@ -23,7 +23,7 @@ from data.steps import Steps
 from data.windows import Part, Split, folds, split_sessions
 from trainers import executor, strategist, tactician
 from trainers.executor import ExecutorSettings
-from trainers.loop import LoopSettings, Report, Result, TrainProgress, ignore, load_network, part_of
+from trainers.loop import LoopSettings, Progress, Report, Result, ignore, load_network, part_of
 from trainers.prepare import Conditioning, check_sessions
 from trainers.strategist import StrategistSettings
 from trainers.tactician import TacticianSettings
@@ -98,7 +98,7 @@ def train_all(
     paths: Any = {level: result.best for level, result in done.items()}
     figures = {level: result.figures for level, result in done.items()}
     policy = write_policy(policy_dir, paths, profile, detector, figures=figures)
-    report(TrainProgress("policy written", 1.0, 0.0, str(policy), str(run_dirs["executor"])))
+    report(Progress("policy written", 1.0, 0.0, str(policy), str(run_dirs["executor"])))
     return AllResult(done, policy)
 
 
@@ -184,7 +184,7 @@ def _fold_targets(
 def _quiet(report: Report) -> Report:
     """Helper runs tell how far they are, not their notes."""
 
-    def forward(progress: TrainProgress) -> None:
+    def forward(progress: Progress) -> None:
         if progress.stage != "note":
             report(progress)
 

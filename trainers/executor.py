@@ -26,7 +26,7 @@ from data.vocabulary import MODES
 from data.windows import Split, split_sessions, window_count
 from trainers import metrics
 from trainers.executor_examples import Arrays, examples
-from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, TrainProgress, fit, ignore, pick_device
+from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.executor import Executor, Seen
 from trainers.prepare import Conditioning, check_sessions, common_card, drop_bad_rows, to_tensors, usable_parts
 
@@ -235,7 +235,7 @@ def train(
         inputs=list(names),
     )
     for note in notes:
-        report(TrainProgress("note", 0.0, message=note, run_dir=str(output_dir)))
+        report(Progress("note", 0.0, message=note, run_dir=str(output_dir)))
     result = fit(task, settings.loop, output_dir, card, report, resume, stop, lambda: _finish(task, arrays[1], sessions, names))
     return Result(result.run_dir, result.best, result.epochs, result.figures, result.interrupted, (*notes, *result.notes))
 

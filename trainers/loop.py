@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from data.checkpoint import Arrays, CheckpointError, fit_tensors, load, newest_whole, save
+from data.progress import Progress, Report, ignore
 
 KEPT_CHECKPOINTS: Final = 3
 Batch = dict[str, Tensor]
@@ -51,29 +52,10 @@ class LoopSettings:
     checkpoints: bool = True  # False: nothing is written but the best and last model (helper runs)
 
 
-@dataclass(frozen=True, slots=True)
-class TrainProgress:
-    """``done`` is 0..1 of the whole job; ``eta_s`` None when it can't be told yet."""
-
-    stage: str
-    done: float
-    eta_s: float | None = None
-    message: str = ""
-    run_dir: str = ""
-
-
-Report = Callable[[TrainProgress], None]
-
-
-def ignore(progress: TrainProgress) -> None:
-    """A report that nobody reads."""
-    del progress
-
-
 def part_of(report: Report, start: float, share: float, prefix: str = "") -> Report:
     """A report for a part of a larger job: its 0..1 becomes ``start``..``start + share``. The part's own time left is dropped."""
 
-    def forward(progress: TrainProgress) -> None:
+    def forward(progress: Progress) -> None:
         done = start + share * min(max(progress.done, 0.0), 1.0)
         report(replace(progress, stage=f"{prefix}{progress.stage}", done=done, eta_s=None if share < 1 else progress.eta_s))
 
@@ -175,7 +157,7 @@ def fit(
         _resume(run_dir, network, optimiser, state, settings, total, notes)
     log = _Log(run_dir, state.epoch) if settings.checkpoints else None
     for note in notes:
-        report(TrainProgress("note", 0.0, message=note, run_dir=str(run_dir)))
+        report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
     began_s, first_epoch, interrupted = time.monotonic(), state.epoch, False
     best = run_dir / "best_model"
     try:
@@ -197,7 +179,7 @@ def fit(
             _save_epoch(run_dir, network, optimiser, state, settings, card, better)
             left_s = (time.monotonic() - began_s) / (epoch - first_epoch) * (settings.epochs - epoch)
             text = f"loss {figures['train_loss']:.3f}, validation {figures['val_loss']:.3f}"
-            report(TrainProgress(f"epoch {epoch}/{settings.epochs}", epoch / settings.epochs, left_s, text, str(run_dir)))
+            report(Progress(f"epoch {epoch}/{settings.epochs}", epoch / settings.epochs, left_s, text, str(run_dir)))
             if settings.patience and epoch - state.best_epoch >= settings.patience:
                 notes.append(f"stopped early: no better validation since epoch {state.best_epoch}")
                 break

@@ -190,10 +190,10 @@ def _count_text(sessions: Sequence[Steps], parts: Sequence[Part], settings: Stra
 
 
 def _first_notes(report: Report, notes: list[str], run_dir: Path) -> Report:
-    from trainers.loop import TrainProgress
+    from trainers.loop import Progress
 
     for note in notes:
-        report(TrainProgress("note", 0.0, message=note, run_dir=str(run_dir)))
+        report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
     return report
 
 

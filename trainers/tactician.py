@@ -24,7 +24,7 @@ from data.steps import Steps
 from data.track_lookup import ClickLog
 from data.vocabulary import MODES
 from data.windows import Part, Split, sample_rows, split_sessions, window_count
-from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, TrainProgress, fit, ignore, pick_device
+from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.blocks import smoothed_cross_entropy
 from trainers.networks.tactician import Tactician
 from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, to_tensors, usable_parts
@@ -150,7 +150,7 @@ def train(
         network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
     )
     for note in notes:
-        report(TrainProgress("note", 0.0, message=note, run_dir=str(output_dir)))
+        report(Progress("note", 0.0, message=note, run_dir=str(output_dir)))
     result = fit(task, settings.loop, output_dir, card, report, resume, stop)
     return Result(result.run_dir, result.best, result.epochs, result.figures, result.interrupted, (*notes, *result.notes))
 

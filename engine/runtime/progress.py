@@ -1,4 +1,4 @@
-"""How long work tells how far it is: a callback with the stage, the share done and the time left."""
+"""What becomes of the reports of long work: parts of a whole, a time left, and the file that a job's starter tails."""
 
 from __future__ import annotations
 
@@ -6,28 +6,10 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """``done`` is 0..1 of the whole job; ``eta_s`` None when it can't be told yet."""
-
-    stage: str
-    done: float
-    eta_s: float | None = None
-    message: str = ""
-    run_dir: str = ""
-
-
-Report = Callable[[Progress], None]
-
-
-def ignore(progress: Progress) -> None:
-    """A report that nobody reads."""
-    del progress
+from data.progress import Progress, Report, ignore
 
 
 def part(report: Report, start: float, share: float, prefix: str = "") -> Report:
@@ -98,3 +80,6 @@ def last_line(path: Path, limit_bytes: int = 8192) -> dict[str, Any]:
         if isinstance(value, dict):
             return value  # pyright: ignore[reportUnknownVariableType]
     return {}
+
+
+__all__ = ["EtaReport", "Progress", "ProgressFile", "Report", "ignore", "last_line", "part"]

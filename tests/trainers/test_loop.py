@@ -17,9 +17,9 @@ from trainers.loop import (
     Batch,
     Figures,
     LoopSettings,
+    Progress,
     Result,
     TrainingError,
-    TrainProgress,
     checkpoints,
     fit,
     learning_rate_at,
@@ -185,7 +185,7 @@ def test_a_checkpoint_of_another_network_is_refused_whole(tmp_path: Path) -> Non
 
 
 def test_progress_tells_stage_share_and_time_left(tmp_path: Path) -> None:
-    told: list[TrainProgress] = []
+    told: list[Progress] = []
     fit(Line(), SETTINGS, tmp_path, {}, told.append)
     epochs = [p for p in told if p.stage.startswith("epoch")]
     assert [p.stage for p in epochs] == [f"epoch {i}/6" for i in range(1, 7)]
