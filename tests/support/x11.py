@@ -101,14 +101,16 @@ def openbox(display: str) -> Iterator[None]:
     """A small window manager; ready when it has announced itself on the root window."""
     from Xlib.display import Display
 
-    with Child(["openbox", "--sm-disable"], display):
-        connection = Display(display)
-        try:
-            root, atom = connection.screen().root, connection.intern_atom("_NET_SUPPORTING_WM_CHECK")
+    connection = Display(display)
+    try:
+        root, atom = connection.screen().root, connection.intern_atom("_NET_SUPPORTING_WM_CHECK")
+        root.delete_property(atom)  # an earlier one's word would be taken for this one's
+        connection.sync()
+        with Child(["openbox", "--sm-disable"], display):
             wait_until(lambda: root.get_full_property(atom, 0), 15, "openbox announces itself")
-        finally:
-            connection.close()
-        yield
+            yield
+    finally:
+        connection.close()
 
 
 class TargetWindow:

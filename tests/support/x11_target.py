@@ -6,11 +6,13 @@ The log is JSON lines: ``{"time_ns", "kind", "code", "x", "y", "mods"}``; the fi
 from __future__ import annotations
 
 import json
+import select
 import sys
 import time
 
 from Xlib import X, Xutil, display
 
+MAP_AGAIN_S = 2.0
 KINDS = {X.KeyPress: "key_press", X.KeyRelease: "key_release", X.ButtonPress: "button_press", X.ButtonRelease: "button_release"}
 
 
@@ -46,6 +48,9 @@ def main() -> None:
     ready = False
     with open(log_path, "a", buffering=1, encoding="utf-8") as log:
         while True:
+            while not ready and not connection.pending_events() and not select.select([connection], [], [], MAP_AGAIN_S)[0]:
+                window.map()  # a window manager that is just starting may have lost the first request
+                connection.flush()
             event = connection.next_event()
             now = time.monotonic_ns()
             if event.type == X.Expose and not ready:
