@@ -18,6 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 from data.metadata import Source
 from data.settings import Settings
 from data.workspace import Workspace
@@ -76,6 +78,7 @@ class ControlCenter:
         self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time())
         self._lag_ms = Spread(600)
         self._sessions = 0
+        self._process = psutil.Process()
         self._extra: list[TaskService] = []
 
     # ---- from any thread
@@ -282,12 +285,11 @@ class ControlCenter:
         self._state = state
 
     def _system(self) -> SystemState:
-        import psutil
-
-        process = psutil.Process()
-        rig = self.rig
+        rig, process = self.rig, self._process
+        # Measured since the call before: too short a time says little.
+        cpu_percent = process.cpu_percent(None) if self._state.sequence % 10 == 0 else self._state.system.cpu_percent
         return SystemState(
-            cpu_percent=process.cpu_percent(None) if self._state.sequence % 5 else self._state.system.cpu_percent,
+            cpu_percent=cpu_percent,
             memory_mb=round(process.memory_info().rss / 1e6, 1),
             loop_lag_p99_ms=round(self._lag_ms.quantile(0.99), 1),
             hotkeys=self.hotkeys.state if self.hotkeys is not None else "off: starting",

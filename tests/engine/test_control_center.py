@@ -51,6 +51,7 @@ def test_record_fly_and_leave_with_no_screen_at_all(center: ControlCenter) -> No
     do(center, "record_toggle")
     wait_until(lambda: center.snapshot().recorder.steps > 15, 30, "steps are recorded")
     assert center.busy() == ["recording (recording)"]
+    wait_until(lambda: center.snapshot().system.cpu_percent > 0, 5, "the processor's share is measured")
     assert "saved" in do(center, "record_save")
     first = center.snapshot().recorder.last_session
     with open_session(center.workspace.sessions / first) as session:
