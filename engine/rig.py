@@ -280,6 +280,11 @@ class Rig:
             except PlatformError as problem:
                 raise RigError(str(problem)) from problem
             self._listener = listener
+            if not self._title:
+                log.warning(
+                    "%s has no focus to go by: the mouse is recorded, keys are not; name the game's window to record keys",
+                    self.spec.describe(),
+                )
         self._listening_to = window_id
 
     def _find_window(self) -> WindowInfo:
