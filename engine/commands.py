@@ -148,10 +148,14 @@ async def doctor(center: ControlCenter) -> str:
 
 
 async def key(center: ControlCenter, pressed: str) -> str:
-    """A control key as the terminal heard it: one press counts once, even when it was heard globally too."""
+    """A control key as the terminal heard it: one press counts once, even when it was heard globally too.
+
+    It says nothing itself: what the key means does.
+    """
     if center.hotkeys is None:
         raise EngineError("the engine is not running yet; try again in a moment")
-    return pressed.upper() if center.hotkeys.terminal_press(pressed) else f"{pressed.upper()} was heard already"
+    center.hotkeys.terminal_press(pressed)
+    return ""
 
 
 async def _press(center: ControlCenter, pressed: RecorderKey) -> str:
