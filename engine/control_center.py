@@ -33,7 +33,7 @@ from engine.runtime.pacing import Spread
 from engine.runtime.service import TaskService
 from engine.runtime.supervisor import Supervisor
 from engine.source_spec import SourceSpec
-from engine.state import EngineState, SystemState
+from engine.state import EngineState, Picture, SystemState
 
 if TYPE_CHECKING:
     from engine.input.hotkeys import Hotkeys
@@ -46,6 +46,11 @@ HOUSEKEEPING_S = 0.5
 
 class ControlCenter:
     """One engine. ``start`` returns at once; ``stop`` ends everything within a deadline and names what would not."""
+
+    attached = False
+    """This process's own engine, not one that is reached from elsewhere."""
+    link = ""
+    """Nothing can be wrong with the way to it."""
 
     def __init__(self, settings: Settings, workspace: Workspace | None = None, debug: bool = False) -> None:
         self.settings = settings
@@ -98,6 +103,11 @@ class ControlCenter:
     def snapshot(self) -> EngineState:
         """The newest state; a plain read of a reference."""
         return self._state
+
+    def picture(self, max_width_px: int, max_height_px: int) -> Picture | None:
+        """The newest picture made small, with what was found on it; None while nothing is watched."""
+        rig = self.rig
+        return rig.picture(max_width_px, max_height_px) if rig is not None else None
 
     def command(self, name: str, **params: Any) -> Future[str]:
         """Run one of ``COMMANDS``. The future gives a line to show, or raises EngineError with what to do."""

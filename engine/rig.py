@@ -22,7 +22,7 @@ from engine.recorder import Recorder, RecordingSettings
 from engine.runtime.supervisor import Supervisor
 from engine.source_spec import SourceSpec
 from engine.sources.arena import ArenaSource
-from engine.state import ArenaState, CaptureState, TickState
+from engine.state import ArenaState, CaptureState, Picture, TickState
 from engine.step_assembler import StepAssembler
 
 if TYPE_CHECKING:
@@ -187,6 +187,17 @@ class Rig:
 
     def tick_state(self) -> TickState:
         return self.tick.state() if self.tick is not None else TickState()
+
+    def picture(self, max_width_px: int, max_height_px: int) -> Picture | None:
+        """The newest picture made small, with what was found on it; from any thread."""
+        from engine.preview import picture_of
+
+        capture, tick = self.capture, self.tick
+        frame = capture.newest.look() if capture is not None else None
+        if frame is None:
+            return None
+        observation = tick.observation.look() if tick is not None else None
+        return picture_of(frame, observation, self.profile.class_names(), max_width_px, max_height_px)
 
     def arena_state(self) -> ArenaState:
         if self._arena is not None:

@@ -10,6 +10,8 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from engine.restore import restored
+
 ServiceHealth = Literal["off", "starting", "running", "waiting", "failed", "stopping"]
 RecorderPhase = Literal["idle", "recording", "paused", "unsaved", "saving"]
 BotPhase = Literal["disarmed", "armed", "flying", "paused", "yielded", "stopped"]
@@ -149,3 +151,37 @@ class EngineState:
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, value: object) -> EngineState:
+        """A snapshot that another process sent. Raises ValueError, which names what is wrong where."""
+        return restored(cls, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One tracked object: its centre and size in 0..1 of the picture."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    name: str
+    """Its class in the profile."""
+    confidence: float
+    track: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The newest picture, scaled down for a face. ``rgb`` holds uint8 [height_px, width_px, 3]."""
+
+    number: int
+    time_ns: int  # the engine's monotonic clock
+    width_px: int
+    height_px: int
+    source_width_px: int
+    source_height_px: int
+    rgb: bytes
+    boxes: tuple[Box, ...] = ()
+    cursor: tuple[float, float] | None = None

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, Literal, Protocol
 
-from engine.state import EngineState
+from engine.state import EngineState, Picture
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +25,25 @@ READY_S: Final = 30.0
 
 
 class Center(Protocol):
-    """The engine's control centre as the face sees it."""
+    """The engine's control centre as the face sees it. No method but ``start``, ``wait_ready`` and ``stop`` waits.
+
+    ``attached``: the engine runs in another process; ``stop`` only leaves it. ``link`` says what is wrong with the
+    way to it, and is empty when nothing is (always, for an engine of this process).
+    """
+
+    @property
+    def attached(self) -> bool: ...
+
+    @property
+    def link(self) -> str: ...
 
     def start(self) -> None: ...
 
     def wait_ready(self, timeout_s: float = 20.0) -> bool: ...
 
     def snapshot(self) -> EngineState: ...
+
+    def picture(self, max_width_px: int, max_height_px: int) -> Picture | None: ...
 
     def command(self, name: str, **params: Any) -> Future[str]: ...
 
@@ -104,6 +116,23 @@ class EngineHost:
         if center is None:
             return EngineState(started_s=self._started_s)
         return center.snapshot()
+
+    @property
+    def attached(self) -> bool:
+        """The engine runs in another process: leaving the face does not end it."""
+        center = self._center
+        return center is not None and center.attached
+
+    @property
+    def link(self) -> str:
+        """What is wrong with the way to an engine of another process; empty when nothing is."""
+        center = self._center
+        return center.link if center is not None else ""
+
+    def picture(self, max_width_px: int, max_height_px: int) -> Picture | None:
+        """The newest picture made small, with what was found on it; None while there is none. Never waits."""
+        center = self._center
+        return center.picture(max_width_px, max_height_px) if center is not None else None
 
     def command(self, name: str, **params: Any) -> Future[str]:
         center = self._center

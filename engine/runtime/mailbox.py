@@ -34,6 +34,11 @@ class Newest(Generic[T]):
             self._read_version = self._version
             return self._value, self._version
 
+    def look(self) -> T | None:
+        """The newest value, for an onlooker: it does not count as read."""
+        with self._condition:
+            return self._value
+
     def wait_newer(self, version: int, timeout_s: float) -> tuple[T | None, int]:
         """Wait until something newer than ``version`` is there, or the time is over; then as ``peek``."""
         with self._condition:

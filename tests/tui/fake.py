@@ -15,6 +15,7 @@ from engine.state import (
     EngineState,
     JobState,
     Notice,
+    Picture,
     RecorderState,
     ServiceState,
     SystemState,
@@ -71,6 +72,9 @@ def idle_state(workspace: str = "") -> EngineState:
 class FakeCenter:
     """Records commands; record_toggle and the like change the state as the engine would."""
 
+    attached = False
+    link = ""
+
     def __init__(self, state: EngineState | None = None, *, slow_start_s: float = 0.0, stop_s: float = 0.0) -> None:
         self.state = state or idle_state()
         self.commands: list[tuple[str, dict[str, Any]]] = []
@@ -79,6 +83,8 @@ class FakeCenter:
         self._slow_start_s = slow_start_s
         self._stop_s = stop_s
         self.saved_to: Path | None = None
+        self.shown: Picture | None = None
+        """What ``picture`` gives, whatever size is asked for."""
 
     def start(self) -> None:
         time.sleep(self._slow_start_s)
@@ -88,6 +94,9 @@ class FakeCenter:
 
     def snapshot(self) -> EngineState:
         return self.state
+
+    def picture(self, max_width_px: int, max_height_px: int) -> Picture | None:
+        return self.shown
 
     def busy(self) -> list[str]:
         busy = [f"recording ({self.state.recorder.phase})"] if self.state.recorder.phase != "idle" else []
