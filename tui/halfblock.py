@@ -28,7 +28,7 @@ Depth = Literal[24, 8, 4, 0]
 RAMP: Final = " .:-=+*#%@"
 _GAMMA: Final = 0.6
 """Below 1: dark pictures keep their shapes on the short ramp."""
-_WEIGHTS: Final = np.array([2, 4, 3], np.float32)
+_WEIGHTS: Final = np.array([2, 4, 3], np.int64)
 _CUBE: Final = np.array([0, 95, 135, 175, 215, 255], np.int32)
 _SIXTEEN: Final = np.array(
     [
@@ -154,9 +154,8 @@ def _table(depth: Depth) -> NDArray[np.int32]:
     steps = np.argmin(np.abs(colours[..., None] - _CUBE), axis=-1)
     grey = np.clip((colours.sum(axis=1) // 3 - 3) // 10, 0, 23)
     grey_is_nearer = _distance(colours, np.repeat((8 + 10 * grey)[:, None], 3, axis=1)) < _distance(colours, _CUBE[steps])
-    return np.where(grey_is_nearer, 232 + grey, 16 + steps @ np.array([36, 6, 1])).astype(np.int32)
+    return np.asarray(np.where(grey_is_nearer, 232 + grey, 16 + steps @ np.array([36, 6, 1])), np.int32)
 
 
-def _distance(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float32]:
-    apart = (a - b).astype(np.float32)
-    return (apart * apart) @ _WEIGHTS
+def _distance(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int64]:
+    return np.square(a - b, dtype=np.int64) @ _WEIGHTS
