@@ -82,8 +82,17 @@ class CaptureSettings(SettingsModel):
 class RecorderSettings(SettingsModel):
     """How play is recorded."""
 
-    notice: Literal["none", "bell"] = Field(
-        default="none", description="'bell' rings the terminal when recording starts and ends: a full-screen game hides it"
+    notice: Literal["none", "bell", "sound", "desktop"] = Field(
+        default="none",
+        description="tells of start, stop, save, discard, pause, a full disk, arming and disarming, since a full-screen game "
+        "hides the terminal: 'bell' rings the terminal, 'sound' plays a short tone, 'desktop' shows a notification",
+    )
+    prebuffer_s: int = Field(
+        default=0,
+        ge=0,
+        le=30,
+        description="seconds before F5 that a recording begins with, kept in memory while the game has focus; 0: off",
+        json_schema_extra={"noun": "a time in seconds"},
     )
 
 

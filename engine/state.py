@@ -39,6 +39,7 @@ class CaptureState:
     frames: int = 0
     dropped: int = 0
     focus: bool = False
+    notice: str = ""  # pictures come, but show nothing ("all black for 3 s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,18 @@ class RecorderState:
     dropped_frames: int = 0
     note: str = ""
     last_session: str = ""
+    prebuffer_s: float = 0.0  # how far back F5 may begin; 0: off
+    buffered_s: float = 0.0  # what of it stands in memory now
+    disk_left_s: float | None = None  # how long a recording may last at the newest rate; None: no rate known yet
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """What a person in a full-screen game should notice. ``number`` grows by one with each."""
+
+    number: int = 0
+    kind: Literal["", "start", "stop", "save", "discard", "pause", "resume", "failure", "arm", "disarm"] = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +153,7 @@ class EngineState:
     capture: CaptureState = CaptureState()
     tick: TickState = TickState()
     recorder: RecorderState = RecorderState()
+    alert: Alert = Alert()  # the newest
     bot: BotState = BotState()
     arena: ArenaState = ArenaState()
     system: SystemState = SystemState()
