@@ -25,11 +25,12 @@ from textual.screen import Screen
 
 from engine.state import EngineState, Notice
 from tui import hints, theme
-from tui.actions import PANES, REGISTRY, Action, Registry, is_function_key
+from tui.actions import PANES, REGISTRY
 from tui.memory import Memory
 from tui.output import OutputTail
 from tui.panes.base import LinesPane
 from tui.pump import EngineHost, NotReady, one_line
+from tui.registry import Action, Registry, is_function_key
 from tui.runs import RunWatcher
 from tui.screens.live import PANE_IDS, LiveScreen
 from tui.style import CSS
@@ -80,6 +81,7 @@ class SecondseatApp(App[int]):
         self._pending: dict[Future[str], tuple[float, str]] = {}
         self._wait_then_quit = False
         self._bell = False
+        self._global_keys: frozenset[str] = frozenset({"f5", "f6", "f7", "f8"})
         self._recorded = "idle"
         self._slots = itertools.count()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -136,6 +138,7 @@ class SecondseatApp(App[int]):
             self.registry, wrong = REGISTRY.with_keys(merged)
             self._bindings = BindingsMap(self._make_bindings())
             self.refresh_bindings()
+            self._global_keys = settings.control_keys()
             self._refresh_hz = settings.face.refresh_hz
             self._bell = settings.recorder.notice == "bell"
             if settings.face.theme in self.available_themes and self.look.theme == theme.SECONDSEAT:
@@ -173,7 +176,7 @@ class SecondseatApp(App[int]):
                 self.leave()
                 return
             self._ctrl_c_s = now
-        if is_function_key(key) and self.registry[action_id].command:
+        if key in self._global_keys and self.registry[action_id].command:
             # The engine's listener may have heard the same press: the engine makes one of the two.
             self.send("key", quiet=True, pressed=key)
             return
@@ -189,7 +192,7 @@ class SecondseatApp(App[int]):
         """Run an action of the registry: its ``do_`` method here or in the focused pane, else its engine command."""
         action = self.registry[action_id]
         if action.scope != "app":
-            own = getattr(self.focused, f"do_{action_id}", None)
+            own = getattr(self.focused, f"do_{action_id}", None) or getattr(self.screen, f"do_{action_id}", None)
             if own is None:
                 raise SkipAction
             own()

@@ -10,8 +10,8 @@ from typing import Final, cast
 
 from textual.app import App
 
-from tui.actions import Action
 from tui.app import SecondseatApp
+from tui.registry import Action
 from tui.screens.live import LiveScreen
 
 RUNNING_BOT: Final = ("armed", "flying", "paused", "yielded")

@@ -7,8 +7,8 @@ from typing import Final
 from rich.text import Text
 
 from engine.state import EngineState
-from tui.actions import Registry
 from tui.pump import Phase
+from tui.registry import Registry
 from tui.theme import Look
 
 _WORDS: Final = {

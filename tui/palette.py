@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 if TYPE_CHECKING:
-    from tui.actions import Action
     from tui.app import SecondseatApp
+    from tui.registry import Action
 
 
 class RegistryCommands(Provider):

@@ -4,11 +4,12 @@ import pytest
 from textual.binding import BindingsMap
 from textual.keys import _character_to_key
 
-from tui.actions import PANES, REGISTRY, Action, Registry, is_function_key, key_name
+from tui.actions import PANES, REGISTRY
 from tui.deeds import DEEDS
 from tui.panes.log import LogPane
 from tui.panes.losses import LossesPane
 from tui.parameters import FORMS, arguments, from_kept
+from tui.registry import Action, Registry, is_function_key, key_name
 
 TAKEN_BY_TERMINALS = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+j", "ctrl+m", "ctrl+i", "ctrl+h", "ctrl+z", "f10", "f11", "f12"}
 
@@ -27,8 +28,6 @@ def test_every_action_leads_somewhere() -> None:
 def test_no_key_is_used_twice_or_taken_by_terminals() -> None:
     keys = [(a.scope, key) for a in REGISTRY.actions for key in a.keys] + [("app", pane[0]) for pane in PANES]
     assert [key for key, count in Counter(keys).items() if count > 1] == []
-    app_keys = {key for scope, key in keys if scope == "app"}
-    assert app_keys.isdisjoint({key for scope, key in keys if scope != "app"})
     assert TAKEN_BY_TERMINALS.isdisjoint({key for _, key in keys})
 
 
@@ -55,6 +54,15 @@ def test_remapping_moves_a_key_and_says_what_is_wrong() -> None:
     assert len(wrong) == 2
     assert "nothing" in wrong[0]
     assert "key t of train_all is taken by sessions" in wrong[1]
+
+
+def test_what_is_wrong_with_a_remapped_key_names_what_is_possible() -> None:
+    registry, wrong = REGISTRY.with_keys({"sesions": "o", "sessions": "3", "quit": "Q"})
+    assert "did you mean sessions?" in wrong[0]
+    assert "train_executor" in wrong[0]
+    assert "key 3 of sessions is taken by the pane Now" in wrong[1]
+    assert registry["sessions"].keys == ()
+    assert registry["quit"].keys == ("Q", "ctrl+c")
 
 
 def test_a_registry_finds_by_id() -> None:

@@ -83,7 +83,7 @@ async def test_plain_terminals_get_ascii_only(tmp_path: Path) -> None:
 
 async def test_the_dialogs_and_lists() -> None:
     async with face(FakeCenter(full_state()), size=(80, 24), look=FULL) as (app, pilot, _):
-        for name, key in (("quit", "q"), ("keys", "question_mark"), ("checks", "d")):
+        for name, key in (("quit", "q"), ("keys", "question_mark"), ("checks", "i")):
             await pilot.press(key)
             await pilot.pause()
             app._answer = (0.0, "", "info")

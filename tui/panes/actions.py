@@ -6,9 +6,9 @@ from rich.text import Text
 from textual import events
 
 from engine.state import EngineState, JobState
-from tui.actions import Action
 from tui.panes.base import LinesPane, cut, highlighted
 from tui.panes.status import percent
+from tui.registry import Action
 
 
 class ActionsPane(LinesPane):

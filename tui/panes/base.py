@@ -42,6 +42,11 @@ class LinesPane(Widget):
     def look(self) -> Look:
         return self.face.look
 
+    def key(self, action_id: str) -> str:
+        """The first key of an action as it is mapped now, or its title where it has none."""
+        action = self.face.registry[action_id]
+        return action.first_key() or action.title
+
     def show(self, state: EngineState) -> None:
         """Bring the pane up to date. The default shows nothing new."""
 

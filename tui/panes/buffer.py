@@ -20,9 +20,9 @@ class BufferPane(LinesPane):
             self.set_lines(
                 [
                     Text("Nothing is captured.", palette.dim),
-                    Text.assemble(("p ", palette.accent), "play in the arena"),
-                    Text.assemble(("y ", palette.accent), "let a pilot play"),
-                    Text.assemble(("c ", palette.accent), "choose a window"),
+                    Text.assemble((f"{self.key('play')} ", palette.accent), "play in the arena"),
+                    Text.assemble((f"{self.key('demo')} ", palette.accent), "let a pilot play"),
+                    Text.assemble((f"{self.key('source')} ", palette.accent), "choose a window"),
                 ]
             )
             return
@@ -41,7 +41,9 @@ class BufferPane(LinesPane):
             rows.extend(("stages" if i == 0 else "", line) for i, line in enumerate(_stages(tick.stage_p50_ms, width - 9)))
         rows.append(("", ""))
         if recorder.phase == "idle":
-            rows.append(("record", Text.assemble((f"{glyphs.off} off", palette.dim), "  ", ("F5", palette.accent), " starts")))
+            rows.append(
+                ("record", Text.assemble((f"{glyphs.off} off", palette.dim), "  ", (self.key("record"), palette.accent), " starts"))
+            )
             if recorder.last_session:
                 rows.append(("last", recorder.last_session))
         else:

@@ -53,7 +53,9 @@ class LossesPane(LinesPane):
 
     def _empty(self, state: EngineState) -> list[Text]:
         palette = self.look.palette
-        step = ("t", " trains all three levels on what was recorded.") if state.sessions else ("F5", " records play; t then trains on it.")
+        step = (self.key("train_all"), " trains all three levels on what was recorded.")
+        if not state.sessions:
+            step = (self.key("record"), f" records play; {self.key('train_all')} then trains on it.")
         width = self.size.width
         return [
             *wrapped(Text("No training run yet. Its loss is drawn here while it learns.", palette.dim), width),

@@ -39,8 +39,8 @@ class NowPane(LinesPane):
             self.set_lines(
                 [
                     Text("Nothing flies and nothing learns.", palette.dim),
-                    Text.assemble(("a ", palette.accent), "arm a policy and let it fly"),
-                    Text.assemble(("t ", palette.accent), "train on what was recorded"),
+                    Text.assemble((f"{self.key('arm')} ", palette.accent), "arm a policy and let it fly"),
+                    Text.assemble((f"{self.key('train_all')} ", palette.accent), "train on what was recorded"),
                 ]
             )
             return

@@ -61,7 +61,12 @@ class StatusLine(LinesPane):
             case "paused":
                 return (f"{glyphs.paused} REC paused {time}", f"{glyphs.paused} paused", palette.warn, 5)
             case "unsaved":
-                return (f"{glyphs.needs} unsaved {time}: F6 save, F7 discard", f"{glyphs.needs} unsaved", palette.warn, 5)
+                return (
+                    f"{glyphs.needs} unsaved {time}: {self.key('save')} save, {self.key('discard')} discard",
+                    f"{glyphs.needs} unsaved",
+                    palette.warn,
+                    5,
+                )
             case "saving":
                 return (f"{glyphs.waiting} saving", f"{glyphs.waiting} saving", palette.warn, 5)
             case "idle":

@@ -31,15 +31,15 @@ class SystemPane(LinesPane):
         self.set_lines(pairs(rows, width, self.look))
 
 
-def check_line(state: EngineState, look: Look, width: int) -> Text:
-    """All checks on one line, what is missing first; d tells what to do about it."""
+def check_line(state: EngineState, look: Look, width: int, key: str) -> Text:
+    """All checks on one line, what is missing first; ``key`` tells what to do about it."""
     line = Text(" ", no_wrap=True)
     for name, check, _ in sorted(state.checks, key=lambda c: (c[1] == "ok", c[1] == "warn")):
         sign, style = check_sign(check, look)
         line.append(f"{sign} {name}  ", style if check != "ok" else look.palette.dim)
     if all(check == "ok" for _, check, _ in state.checks):
         return cut(line, width, look.glyphs.ellipsis)
-    more = "d tells more"
+    more = f"{key} tells more"
     cut(line, max(1, width - len(more) - 1), look.glyphs.ellipsis)
     return line.append(f" {more}" if line.plain[-1:] != " " else more, look.palette.accent)
 

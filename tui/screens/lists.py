@@ -15,6 +15,7 @@ from tui.panes.base import LinesPane, face_of, highlighted
 from tui.panes.log import LogPane
 from tui.panes.status import StatusLine
 from tui.panes.system import check_sign
+from tui.registry import SCOPE_TITLES
 from tui.screens.live import FooterLine, HintLine
 
 if TYPE_CHECKING:
@@ -107,16 +108,9 @@ class KeysPane(ListPane):
     def compose_all(self, state: EngineState) -> list[Text]:
         palette = self.look.palette
         out: list[Text] = []
-        for scope, title in (
-            ("app", "Everywhere (letters not while typing)"),
-            ("losses", "In the losses pane"),
-            ("log", "In the log"),
-            ("sessions", "In the sessions"),
-        ):
-            actions = [a for a in self.face.registry.actions if a.scope == scope]
-            if not actions:
-                continue
-            out.append(Text(title, palette.strong))
+        for scope in self.face.registry.scopes():
+            actions = self.face.registry.in_scope(scope)
+            out.append(Text(SCOPE_TITLES[scope], palette.strong))
             for action in actions:
                 line = Text()
                 line.append(f"  {action.key_text() or 'from the launcher':<18}", palette.accent if action.keys else palette.dim)
@@ -154,7 +148,7 @@ class DoctorScreen(ListScreen):
     """The checks; opening it looks again."""
 
     def body(self) -> LinesPane:
-        pane = DoctorPane("doctor", "Checks", "d look again  esc back")
+        pane = DoctorPane("doctor", "Checks", "i look again  esc back")
         pane.add_class("full-pane")
         return pane
 

@@ -59,7 +59,7 @@ class CheckLine(LinesPane):
             text = "looking at this machine" if self.face.host.phase in ("starting", "ready") else ""
             self.set_lines([Text(f" {self.look.glyphs.waiting} {text}" if text else "", self.look.palette.dim)])
             return
-        self.set_lines([check_line(state, self.look, self.size.width)])
+        self.set_lines([check_line(state, self.look, self.size.width, self.key("doctor"))])
 
 
 class HintLine(LinesPane):
