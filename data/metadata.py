@@ -100,6 +100,7 @@ class Metadata(Part):
     scale: float = 1.0
     views: list[View] = []
     clock: Clock
+    pressed_ns: int | None = Field(default=None, description="when F5 was pressed, where the recording begins before it")
     rates: Rates = Rates()
     counts: Counts = Counts()
     duration_s: float = 0.0

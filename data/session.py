@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from data.encoder import EncodedFrame
 from data.files import Syncer, folder_bytes, sync_folder
 from data.locks import SessionLock
 from data.metadata import (
@@ -141,7 +142,16 @@ class SessionWriter:
 
     def write_frame(self, frame: Frame) -> int:
         """Adds a picture; returns its time in the video in ms."""
-        pts = self._video.write(frame.image, (frame.time_ns - self.metadata.clock.monotonic_ns) // 1_000_000)
+        return self._took(frame, self._video.write(frame.image, self._pts_of(frame)))
+
+    def write_encoded(self, picture: EncodedFrame) -> int:
+        """Adds a picture of a pre-buffer, before the first ``write_frame``; returns its time in the video in ms."""
+        return self._took(picture, self._video.write_encoded(picture, self._pts_of(picture)))
+
+    def _pts_of(self, frame: Frame | EncodedFrame) -> int:
+        return (frame.time_ns - self.metadata.clock.monotonic_ns) // 1_000_000
+
+    def _took(self, frame: Frame | EncodedFrame, pts: int) -> int:
         self._pts_by_number[frame.number] = pts
         if len(self._pts_by_number) > _REMEMBERED_FRAMES:
             del self._pts_by_number[next(iter(self._pts_by_number))]
@@ -151,7 +161,7 @@ class SessionWriter:
         self.flush_due()
         return pts
 
-    def _note_view(self, frame: Frame) -> None:
+    def _note_view(self, frame: Frame | EncodedFrame) -> None:
         window = frame.window
         if window is None:
             return

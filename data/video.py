@@ -21,26 +21,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from data.encoder import CODEC, KEY_FRAME_MS, MS, OPTIONS, EncodedFrame, PictureEncoder, check_size
 from data.files import StreamFile
 from data.schema import Image
-from data.untyped import opencv, pyav
+from data.untyped import pyav
 
-FULL_COLOUR_PIXELS: Final = 640 * 480
-"""Pictures of at most this many pixels are stored in 4:4:4."""
-KEY_FRAME_MS: Final = 1000
 SIZE_TAG: Final = "SECONDSEAT_SIZE"
-_MS: Final = Fraction(1, 1000)
 _LAST_SHOWN_MS: Final = 1000
 """The end of a whole file is at most this long after its last picture."""
 
 
 class VideoError(ValueError):
     """A video that cannot be read at all; says which file and why."""
-
-
-def pixel_format(width_px: int, height_px: int) -> str:
-    """The pixel format for a picture size."""
-    return "yuv444p" if width_px * height_px <= FULL_COLOUR_PIXELS else "yuv420p"
 
 
 class VideoWriter:
@@ -52,31 +44,20 @@ class VideoWriter:
 
     def __init__(self, path: Path, width_px: int, height_px: int, fps: float) -> None:
         av = pyav()
-
-        if not (16 <= width_px <= 8192 and 16 <= height_px <= 8192):
-            raise ValueError(f"{path.name}: a picture of {width_px}x{height_px} px cannot be recorded; 16 to 8192 px a side can")
+        try:
+            check_size(width_px, height_px)
+        except ValueError as error:
+            raise ValueError(f"{path.name}: {error}") from error
         self.size = (width_px, height_px)
         self.frames = 0
         self.last_pts_ms = -1
-        self._key_pts_ms = -KEY_FRAME_MS
-        self._format = pixel_format(width_px, height_px)
-        self._coded = self.size if self._format == "yuv444p" else (width_px + width_px % 2, height_px + height_px % 2)
-        self._reformatter = av.video.reformatter.VideoReformatter()
         self.file = StreamFile(path)
         options = {"cluster_time_limit": "1000", "flush_packets": "1"}
         self._container = av.open(self.file, "w", format="matroska", options=options)
         self._container.metadata[SIZE_TAG] = f"{width_px}x{height_px}"
-        rate = Fraction(max(1, round(fps)))
-        stream = self._container.add_stream(
-            "libx264", rate=rate, options={"preset": "ultrafast", "crf": "23", "tune": "zerolatency", "forced-idr": "1"}
-        )
-        stream.width, stream.height = self._coded
-        stream.pix_fmt = self._format
-        stream.time_base = _MS
-        stream.codec_context.time_base = _MS
-        stream.codec_context.thread_count = 1
-        stream.codec_context.gop_size = max(1, round(fps))
-        self._stream = stream
+        self._stream = self._container.add_stream(CODEC, rate=Fraction(max(1, round(fps))), options=dict(OPTIONS))
+        self._stream.time_base = MS
+        self._encoder = PictureEncoder(width_px, height_px, fps, self._stream.codec_context, self._stream.encode)
 
     def write(self, image: Image, time_ms: int) -> int:
         """Adds one picture (uint8 RGB [H, W, 3]) and returns the time it was given, in ms.
@@ -84,43 +65,34 @@ class VideoWriter:
         Times must be strictly increasing: one that is not is moved to 1 ms after the last.
         """
         pts = max(time_ms, self.last_pts_ms + 1, 0)
-        frame = self._encodable(image)
-        frame.pts = pts
-        frame.time_base = _MS
-        if pts - self._key_pts_ms >= KEY_FRAME_MS:
-            frame.pict_type = pyav().video.frame.PictureType.I
         with self._disk_errors():
-            for packet in self._stream.encode(frame):
-                if packet.is_keyframe:
-                    self._key_pts_ms = pts
+            for packet in self._encoder.encode(image, pts):
                 self._container.mux(packet)
         self.last_pts_ms = pts
         self.frames += 1
         return pts
 
-    def _encodable(self, image: Image) -> Any:
-        av = pyav()
-        cv2 = opencv()
-
-        if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
-            raise ValueError(f"a picture must be uint8 RGB [height, width, 3], not {image.dtype} {list(image.shape)}")
-        if (image.shape[1], image.shape[0]) != self.size:
-            image = np.asarray(cv2.resize(image, self.size, interpolation=cv2.INTER_AREA), np.uint8)
-        if self._format == "yuv444p":
-            # One reformatter for all pictures: a fresh one each time costs several times the conversion itself.
-            return self._reformatter.reformat(av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24"), format="yuv444p")
-        right, bottom = self._coded[0] - self.size[0], self._coded[1] - self.size[1]
-        if right or bottom:
-            image = np.pad(image, ((0, bottom), (0, right), (0, 0)), mode="edge")
-        planes = np.asarray(cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2YUV_I420), np.uint8)  # a third of swscale's time
-        return av.VideoFrame.from_ndarray(planes, format="yuv420p")
+    def write_encoded(self, picture: EncodedFrame, time_ms: int) -> int:
+        """Adds a picture that a ``MemoryEncoder`` of this size has encoded; only before the first ``write``, and the
+        first must be a key frame. Returns the time it was given, in ms."""
+        pts = max(time_ms, self.last_pts_ms + 1, 0)
+        packet = pyav().Packet(picture.data)
+        packet.pts = packet.dts = pts
+        packet.time_base = MS
+        packet.is_keyframe = picture.key
+        packet.stream = self._stream
+        with self._disk_errors():
+            self._container.mux(packet)
+        self.last_pts_ms = pts
+        self.frames += 1
+        return pts
 
     def close(self) -> None:
         """Ends the file: its last cluster, its duration and its index. Raises OSError when the disk refuses."""
         if self.file.closed:
             return
         with self._disk_errors():
-            for packet in self._stream.encode():
+            for packet in self._encoder.flush():
                 self._container.mux(packet)
             self._container.close()
             self.file.sync()
@@ -284,7 +256,7 @@ def whole_packets(container: Any) -> Iterator[Any]:
 def _decoded_from(container: Any, start_ms: int) -> Iterator[tuple[int, Any]]:
     """Decoded pictures with their times, from the one at ``start_ms`` on. A seek that lands too late starts over."""
     stream = container.streams.video[0]
-    base = stream.time_base or _MS
+    base = stream.time_base or MS
     for offset_ms in (start_ms, start_ms - KEY_FRAME_MS, 0):
         first = True
         try:
@@ -317,7 +289,7 @@ def _decode(container: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _pts_ms(pts: int | None, time_base: Fraction | None) -> int:
-    return round((pts or 0) * (time_base or _MS) * 1000)
+    return round((pts or 0) * (time_base or MS) * 1000)
 
 
 def _true_size(tag: str, width_px: int, height_px: int) -> tuple[int, int]:

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.video import VideoError, VideoReader, VideoWriter, pixel_format, remux, whole_packets
+from data.encoder import MemoryEncoder, pixel_format
+from data.schema import Frame
+from data.video import VideoError, VideoReader, VideoWriter, remux, whole_packets
 from tests.support.sessions import number_of, picture
 
 
@@ -67,6 +69,23 @@ def test_a_key_frame_at_least_once_a_second_of_recorded_time(tmp_path: Path) -> 
     keys = [packet.pts for packet in whole_packets(container) if packet.is_keyframe]
     container.close()
     assert max(np.diff(keys)) <= 1200
+
+
+@pytest.mark.parametrize("size", [(64, 48), (801, 601)])
+def test_pictures_encoded_in_memory_may_stand_before_those_of_the_file(tmp_path: Path, size: tuple[int, int]) -> None:
+    memory = MemoryEncoder(*size, 30.0)
+    before = [memory.encode(Frame(n, 9_000_000_000 + n * 33_000_000, picture(n, *size))) for n in range(50)]
+    first = next(n for n in range(1, 50) if before[n].key)  # what stands before a key frame has left the memory
+    writer = VideoWriter(tmp_path / "v.mkv", *size, 30.0)
+    for n in range(first, 50):
+        assert writer.write_encoded(before[n], (n - first) * 33) == (n - first) * 33
+    for n in range(50, 100):
+        writer.write(picture(n, *size), (n - first) * 33)
+    writer.close()
+    with VideoReader(tmp_path / "v.mkv") as reader:
+        assert [(t, number_of(image)) for t, image in reader.frames()] == [((n - first) * 33, n) for n in range(first, 100)]
+        assert number_of(reader.frame_at((50 - first) * 33)[1]) == 50
+        assert reader.ended()
 
 
 def test_times_that_do_not_grow_are_moved_by_a_millisecond(tmp_path: Path) -> None:
