@@ -24,6 +24,12 @@ class Rect:
         """The first row below the rectangle."""
         return self.top + self.height
 
+    def part(self, region: tuple[float, float, float, float]) -> Rect:
+        """The pixels of a region (left, top, right, bottom in 0..1 of the rectangle); at least one."""
+        left, top = min(round(region[0] * self.width), self.width - 1), min(round(region[1] * self.height), self.height - 1)
+        right, bottom = max(round(region[2] * self.width), left + 1), max(round(region[3] * self.height), top + 1)
+        return Rect(self.left + left, self.top + top, right - left, bottom - top)
+
     def intersection(self, other: Rect) -> Rect | None:
         """What both cover, or None when they do not meet."""
         left, top = max(self.left, other.left), max(self.top, other.top)

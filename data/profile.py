@@ -8,13 +8,25 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from data.key_names import why_not_keys
 from data.vocabulary import CONTROL_HOTKEYS, Role
 
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
-Region = tuple[Unit, Unit, Unit, Unit]
+
+
+def _has_area(region: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    left, top, right, bottom = region
+    if left >= right or top >= bottom:
+        raise ValueError(f"{list(region)} has no area; give left, top, right, bottom in 0..1, left before right and top before bottom")
+    return region
+
+
+Region = Annotated[tuple[Unit, Unit, Unit, Unit], AfterValidator(_has_area)]
 """left, top, right, bottom in 0..1 of the game picture."""
+WHOLE: Region = (0.0, 0.0, 1.0, 1.0)
+Pixels = Annotated[int, Field(ge=1, le=16_384)]
 Colour = tuple[Annotated[int, Field(ge=0, le=255)], Annotated[int, Field(ge=0, le=255)], Annotated[int, Field(ge=0, le=255)]]
 """red, green, blue 0..255."""
 
@@ -66,7 +78,8 @@ class GameProfile(ProfileModel):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")
     window_title: str = Field(default="", description="part of the window's title; empty: ask")
-    picture_size: tuple[int, int] = Field(default=(640, 360), description="width, height in px the detector is made for")
+    window_part: Region = Field(default=WHOLE, description="the part of the window's inside that is the game's picture, in 0..1 of it")
+    picture_size: tuple[Pixels, Pixels] = Field(default=(640, 360), description="width, height in px the detector is made for")
     keys: tuple[str, ...] = Field(default=(), description="the keys that are recorded, learnt and pressed, in order")
     classes: tuple[ObjectClass, ...] = ()
     gauges: tuple[Gauge, ...] = ()
@@ -87,7 +100,9 @@ class GameProfile(ProfileModel):
         if taken:
             raise ValueError(f"{', '.join(taken)} steer Secondseat and cannot be game keys; remove them")
         if len(set(keys)) != len(keys):
-            raise ValueError("a key is named twice")
+            raise ValueError(f"a key is named twice: {', '.join(sorted({k for k in keys if keys.count(k) > 1}))}")
+        if wrong := why_not_keys(keys):
+            raise ValueError(wrong)
         return keys
 
     @model_validator(mode="after")
@@ -97,7 +112,7 @@ class GameProfile(ProfileModel):
             ("gauges, icons and choices", [g.name for g in (*self.gauges, *self.icons, *self.choices)]),
         ):
             if len(set(names)) != len(names):
-                raise ValueError(f"{what}: a name is used twice: {sorted(n for n in names if names.count(n) > 1)}")
+                raise ValueError(f"{what}: a name is used twice: {', '.join(sorted({n for n in names if names.count(n) > 1}))}")
         return self
 
     def class_names(self) -> tuple[str, ...]:

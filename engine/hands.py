@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from data.profile import GameProfile
+from data.profile import GameProfile, Region
 from data.schema import Action
 from engine.actuator.client import Actuator, Intent
 from engine.bot import HandsCondition, HandsState
@@ -78,7 +78,8 @@ class ActuatorHands:
         return self._name
 
     def send(self, sequence: int, expiry_ns: int, action: Action) -> None:
-        self._actuator.send(Intent(sequence, expiry_ns, action.x, action.y, action.onsets, action.held))
+        x, y = _in_window(action.x, action.y, self._profile.window_part)
+        self._actuator.send(Intent(sequence, expiry_ns, x, y, action.onsets, action.held))
 
     def release(self) -> None:
         self._actuator.release_all()
@@ -90,6 +91,14 @@ class ActuatorHands:
         status = self._actuator.status()
         condition: HandsCondition = _CONDITIONS[status.condition]
         return HandsState(condition, status.reason, status.sent, status.refused, status.expired + status.unsent, status.focus_losses)
+
+
+def _in_window(x: float, y: float, part: Region) -> tuple[float, float]:
+    """A point of the game's picture as one of the window's inside. A point outside stays one, for the actuator to refuse."""
+    if not (0.0 <= x <= 1.0 and 0.0 <= y <= 1.0):
+        return x, y
+    left, top, right, bottom = part
+    return left + x * (right - left), top + y * (bottom - top)
 
 
 _CONDITIONS: Final[dict[str, HandsCondition]] = {

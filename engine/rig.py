@@ -239,7 +239,7 @@ class Rig:
 
         spec = self.spec
         if self._title:
-            return ScreenSource(window=self._title, fps=spec.fps, wait_for_window=False)
+            return ScreenSource(window=self._title, fps=spec.fps, wait_for_window=False, part=self.profile.window_part)
         if spec.region is not None:
             return ScreenSource(region=spec.region, fps=spec.fps)
         return ScreenSource(monitor=spec.monitor or 1, fps=spec.fps)

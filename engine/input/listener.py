@@ -245,8 +245,13 @@ class InputListener:
         """Where an event lies in the window as it stands now."""
         with self._port_lock:
             if self._port is not None and self._window_id is not None:
-                self._rect = self._port.client_rect(self._window_id)
+                self._rect = self._game_rect(self._port, self._window_id)
             return _inside(raw, self._rect)
+
+    def _game_rect(self, port: Port, window_id: int) -> Rect | None:
+        """Where the game's picture is now: the profile's part of the window."""
+        rect = port.client_rect(window_id)
+        return None if rect is None else rect.part(self._profile.window_part)
 
     def _look(self) -> None:
         """Focus, window and pointer as they are now; held keys end when the focus goes."""
@@ -255,7 +260,7 @@ class InputListener:
             if port is None:
                 return
             if window_id is not None:
-                self._rect = port.client_rect(window_id)
+                self._rect = self._game_rect(port, window_id)
                 focus = self._rect is not None and port.has_focus(window_id)
             else:
                 focus = True

@@ -1,6 +1,6 @@
 """Physical keys: one name per place on the keyboard, whatever the layout prints on it.
 
-The names are those of a US keyboard in lower case. Codes are Linux input codes; X11 servers with evdev rules count
+The names stand in ``data.key_names``. Codes are Linux input codes; X11 servers with evdev rules count
 8 more, and PC scan codes (set 1) are the same numbers up to 88.
 """
 
@@ -8,22 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-_ROWS: Final = (
-    (1, "esc 1 2 3 4 5 6 7 8 9 0 - = backspace tab"),
-    (16, "q w e r t y u i o p [ ] enter ctrl"),
-    (30, "a s d f g h j k l ; ' ` shift \\"),
-    (44, "z x c v b n m , . / shift_right kp_multiply alt space caps_lock"),
-    (59, "f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 num_lock scroll_lock"),
-    (71, "kp_7 kp_8 kp_9 kp_minus kp_4 kp_5 kp_6 kp_plus kp_1 kp_2 kp_3 kp_0 kp_decimal"),
-    (86, "iso_less f11 f12"),
-    (96, "kp_enter ctrl_right kp_divide print_screen alt_right"),
-    (102, "home up page_up left right end down page_down insert delete"),
-    (119, "pause"),
-    (125, "meta meta_right menu"),
-    (183, "f13 f14 f15 f16 f17 f18 f19 f20 f21 f22 f23 f24"),
-)
+from data.key_names import KEY_ROWS
 
-LINUX_CODES: Final[dict[str, int]] = {name: first + i for first, names in _ROWS for i, name in enumerate(names.split())}
+LINUX_CODES: Final[dict[str, int]] = {name: first + i for first, names in KEY_ROWS for i, name in enumerate(names.split())}
 """Key name -> Linux input code."""
 
 EXTENDED_SCAN_CODES: Final[dict[str, int]] = {

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from data.geometry import Rect
+from data.profile import WHOLE, Region
 from data.schema import Frame, Image
 from engine.platforms import current_port
 from engine.platforms.port import PlatformError, Port
@@ -30,6 +31,7 @@ class ScreenSource:
 
     Exactly one of ``monitor`` (counted from 1), ``region`` and ``window`` (part of its title) is given. With
     ``wait_for_window`` a missing window is waited for (``state`` says so), otherwise opening raises SourceError.
+    ``part``: the region of the window's client area that is the picture.
     Pictures have the size of what is captured. Parts of a window beyond the screen's edge are black.
     """
 
@@ -42,6 +44,7 @@ class ScreenSource:
         window: str = "",
         fps: float = 30.0,
         wait_for_window: bool = True,
+        part: Region = WHOLE,
     ) -> None:
         if (monitor is not None) + (region is not None) + bool(window) != 1:
             raise SourceError("screen source: give one of a monitor, a region and a window's title")
@@ -51,6 +54,7 @@ class ScreenSource:
             raise SourceError(f"screen source: a region of {region.width}x{region.height} px is empty")
         self.fps = fps
         self._monitor, self._region, self._title, self._wait = monitor, region, window, wait_for_window
+        self._part = part
         self._grabber: Any = None
         self._to_rgb: Any = None
         self._port: Port | None = None
@@ -169,7 +173,7 @@ class ScreenSource:
             self._region = self._monitors[self._monitor - 1]
         else:
             assert self._port is not None
-            self._follower = WindowFollower(self._port, self._title)
+            self._follower = WindowFollower(self._port, self._title, part=self._part)
             self._seen = self._follower.look()
             if self._seen.state == "not_found" and not self._wait:
                 raise SourceError(self._seen.text)

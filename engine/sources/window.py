@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from data.geometry import Rect
+from data.profile import WHOLE, Region
 from engine.platforms.port import Port, WindowInfo, describe_missing_window, find_windows
 
 SEARCH_S: Final = 0.5
@@ -20,7 +21,7 @@ WindowState = Literal["visible", "hidden", "minimised", "closed", "not_found"]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The window at one look. ``rect`` (client area) only when it is visible; ``text`` says why it is not."""
+    """The window at one look. ``rect`` (client area, or the part that is meant) only when it is visible; ``text`` says why it is not."""
 
     state: WindowState
     window: WindowInfo | None = None
@@ -29,10 +30,13 @@ class Seen:
 
 
 class WindowFollower:
-    """Used from one thread. The window found first is kept by its id, so that a changed title does not lose it."""
+    """Used from one thread. The window found first is kept by its id, so that a changed title does not lose it.
 
-    def __init__(self, port: Port, title_part: str, clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._port, self.title_part, self._clock_s = port, title_part, clock_s
+    ``part``: the region of the client area that is meant; rectangles are of that part.
+    """
+
+    def __init__(self, port: Port, title_part: str, clock_s: Callable[[], float] = time.monotonic, part: Region = WHOLE) -> None:
+        self._port, self.title_part, self._clock_s, self._part = port, title_part, clock_s, part
         self.window: WindowInfo | None = None
         self.closures = 0
         """How often a followed window was closed."""
@@ -49,8 +53,8 @@ class WindowFollower:
             return self._last
         rect = self._port.client_rect(self.window.id)
         if rect is not None:
-            self.rect = rect
-            self._last = Seen("visible", self.window, rect)
+            self.rect = rect.part(self._part)
+            self._last = Seen("visible", self.window, self.rect)
             return self._last
         info = self._port.window(self.window.id)
         if info is None:

@@ -64,6 +64,17 @@ def test_every_condition_of_the_actuator_means_something_to_the_bot(said: str, m
     assert (state.reason, state.sent, state.refused, state.expired, state.focus_losses) == ("why", 3, 1, 6, 5)
 
 
+def test_a_point_of_the_picture_goes_to_its_part_of_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[float | None, float | None]] = []
+    actuator = Actuator("null")
+    monkeypatch.setattr(actuator, "send", lambda intent: sent.append((intent.x, intent.y)))
+    profile = ARENA_PROFILE.model_copy(update={"window_part": (0.25, 0.5, 0.75, 1.0)})
+    hands = ActuatorHands(actuator, lambda: WindowInfo(1, "Game", None), profile)
+    for x, y in ((0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (1.2, 0.5)):
+        hands.send(1, 1, Action(x, y))
+    assert sent == [(0.25, 0.5), (0.75, 1.0), (0.5, 0.75), (1.2, 0.5)], "what lies outside stays outside: the actuator refuses it"
+
+
 def test_a_window_that_is_not_there_is_not_armed() -> None:
     def missing() -> WindowInfo:
         raise PlatformError("window 'Game' not found")

@@ -106,6 +106,19 @@ def test_keys_outside_the_vocabulary_are_nameless_and_control_keys_are_none(port
     assert all(e.device == "USB" and e.actor == "human" for e in heard)
 
 
+def test_positions_are_those_of_the_profiles_part_of_the_window(port: FakePort) -> None:
+    heard = Heard()
+    part = PROFILE.model_copy(update={"window_part": (0.5, 0.2, 1.0, 1.0)})
+    listener = InputListener(part, heard.append, make_port=lambda: port)  # type: ignore[arg-type,return-value]
+    listener.start(1)
+    try:
+        port.say("press", "mouse_left", 250, 160)  # the window lies at 100, 100 and is 200 wide, 100 high
+        port.say("press", "mouse_right", 150, 160)  # inside the window, beside the picture
+    finally:
+        listener.stop()
+    assert [(e.name, e.x, e.y) for e in heard] == [("mouse_left", 0.5, 0.5)]
+
+
 def test_nothing_passes_without_the_focus(port: FakePort, listening: Listening) -> None:
     _, heard = listening()
     port.focus = False

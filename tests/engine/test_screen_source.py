@@ -115,6 +115,18 @@ class TestOnAScreen:
         assert screen.size == (400, 200)
         assert frame.image[-1, -1].tolist() == [0, 0, 0], "beyond the screen's edge it is black"
 
+    def test_a_part_of_a_window_is_watched_alone(
+        self, source: Callable[..., ScreenSource], target_window: Callable[..., TargetWindow]
+    ) -> None:
+        target = target_window("Game", x=100, y=80, width=400, height=200)
+        screen = source(window="Game", part=(0.25, 0.1, 1.0, 0.6))
+        frame = screen.grab()
+        assert frame is not None
+        left, top = target.origin()
+        assert frame.window == screen.rect == Rect(left + 100, top + 20, 300, 100)
+        assert frame.image.shape == (100, 300, 3)
+        assert (frame.image == RED).all()
+
     def test_hidden_and_minimised_windows_give_no_picture_and_no_bogus_place(
         self, source: Callable[..., ScreenSource], window_manager: None, target_window: Callable[..., TargetWindow]
     ) -> None:
