@@ -26,8 +26,15 @@ THREADS_S: Final = 4.0
 """How long threads that libraries left behind may keep the process from ending."""
 
 
+def in_browser() -> bool:
+    """Whether the face is drawn in a browser, through pipes, by the driver that Textual's own variable names (see ``tui.web``)."""
+    return "TEXTUAL_DRIVER" in os.environ
+
+
 def why_not_here() -> str:
     """Why this terminal cannot show the face; empty when it can."""
+    if in_browser():
+        return ""
     if not sys.stdin.isatty() or not (sys.stdout.isatty() or sys.stderr.isatty()):
         return "this is not a terminal"
     if os.environ.get("TERM", "") in ("dumb", "", "unknown"):
@@ -102,7 +109,7 @@ def _make_app(load_settings: SettingsLoader, debug: bool, factory: CenterFactory
         return ControlCenter(settings, settings.workspace(), debug=debug)
 
     driver: dict[str, Any] = {}
-    if sys.platform != "win32":
+    if sys.platform != "win32" and not in_browser():
         from tui.driver import SteadyDriver
 
         driver["driver_class"] = SteadyDriver
