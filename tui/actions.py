@@ -161,7 +161,10 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("sessions", "Sessions", ("s",), "what has been recorded", group="Look", launcher="Sessions"),
     Action("doctor", "Checks", ("i",), "what works on this machine and what to do about the rest", group="Look", launcher="Checks"),
     Action("full_log", "Full log", ("g",), "notices and everything that libraries printed", group="Look", launcher="Full log"),
-    Action("full", "One pane, full size", ("z",), "the focused pane alone; again: all of them"),
+    Action("full", "One pane, full size", ("z",), "the focused pane alone; again: all of them", footer="full"),
+    Action("wider", "Wider column", ("greater_than_sign",), "more room for the focused pane's column, or a higher log"),
+    Action("narrower", "Narrower column", ("less_than_sign",), "less room for the focused pane's column, or a lower log"),
+    Action("reset_sizes", "Usual sizes", ("0",), "all panes, at the sizes they began with"),
     Action("keys", "Keys", ("question_mark", "f1"), "this page", footer="keys"),
     Action("palette", "Commands", ("ctrl+p", "colon"), "find any action by its name", footer="commands"),
     Action("redraw", "Redraw the screen", ("ctrl+l",), "when something else wrote onto the terminal"),
@@ -170,9 +173,9 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("smooth", "Smoothing", ("m",), "none, 0.6, 0.9", scope="losses"),
     Action("next_run", "Next run", ("right_square_bracket",), "an older or newer training run", scope="losses"),
     Action("previous_run", "Previous run", ("left_square_bracket",), "an older or newer training run", scope="losses"),
-    Action("log_filter", "Filter", ("slash",), "show only lines with these words", scope="log"),
-    Action("log_level", "Level", ("L",), "from which level on lines are shown", scope="log"),
-    Action("log_follow", "Follow", ("f",), "stay at the newest line, or stop", scope="log"),
+    Action("log_filter", "Filter", ("slash",), "show only lines with these words", scope="log", footer="filter"),
+    Action("log_level", "Level", ("L",), "from which level on lines are shown", scope="log", footer="level"),
+    Action("log_follow", "Follow", ("f",), "stay at the newest line, or stop", scope="log", footer="follow"),
 )
 
 REGISTRY: Final = Registry(_ACTIONS, {key: f"the pane {title}" for key, _, title, _ in PANES})

@@ -138,6 +138,8 @@ class SecondseatApp(App[int]):
             self.registry, wrong = REGISTRY.with_keys(merged)
             self._bindings = BindingsMap(self._make_bindings())
             self.refresh_bindings()
+            for pane in (pane for screen in self.screen_stack for pane in screen.query(LinesPane)):
+                pane.update_keys()
             self._global_keys = settings.control_keys()
             self._refresh_hz = settings.face.refresh_hz
             self._bell = settings.recorder.notice == "bell"
@@ -396,7 +398,7 @@ class SecondseatApp(App[int]):
         return hints.hint(self.next_step, self.host.phase, self.host.failure, self.registry, self.look)
 
     def remember_pane(self, pane_id: str) -> None:
-        self.memory.keep("pane", pane_id)
+        self.memory.keep(pane=pane_id)
 
     def live(self) -> LiveScreen | None:
         return next((s for s in self.screen_stack if isinstance(s, LiveScreen)), None)

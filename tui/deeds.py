@@ -120,6 +120,16 @@ def full(app: SecondseatApp) -> None:
         app.screen.toggle_full()
 
 
+def _resize(app: SecondseatApp, by: int) -> None:
+    if isinstance(app.screen, LiveScreen) and not app.screen.resize_column(by):
+        app.tell("info", f"one pane is shown alone; {app.registry['reset_sizes'].first_key()} shows all of them", log=False)
+
+
+def reset_sizes(app: SecondseatApp) -> None:
+    if isinstance(app.screen, LiveScreen):
+        app.screen.reset_sizes()
+
+
 def keys(app: SecondseatApp) -> None:
     from tui.screens.lists import KeysScreen
 
@@ -182,6 +192,9 @@ DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "arm": arm,
     "stop_job": stop_job,
     "full": full,
+    "wider": lambda app: _resize(app, 1),
+    "narrower": lambda app: _resize(app, -1),
+    "reset_sizes": reset_sizes,
     "keys": keys,
     "doctor": doctor,
     "full_log": full_log,

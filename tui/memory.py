@@ -57,15 +57,25 @@ class Memory:
             return default
         return value
 
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        value = self._values.get(name, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            self.notices.append(f"{FILE_NAME} {name}: {value!r} cannot be used; use {low} to {high}")
+            return default
+        return value
+
+    def flag(self, name: str) -> bool:
+        return self._values.get(name) is True
+
     def parameters(self, action_id: str) -> Mapping[str, object]:
         """The last parameters of an action, unchecked (``tui.parameters.from_kept`` checks them)."""
         forms = self._values.get("parameters")
         kept = cast("dict[str, Any]", forms).get(action_id) if isinstance(forms, dict) else None
         return cast("dict[str, object]", kept) if isinstance(kept, dict) else {}
 
-    def keep(self, name: str, value: str) -> None:
-        if self._values.get(name) != value:
-            self._values[name] = value
+    def keep(self, **values: str | int | bool) -> None:
+        if any(self._values.get(name) != value for name, value in values.items()):
+            self._values.update(values)
             self.save()
 
     def keep_parameters(self, action_id: str, values: Mapping[str, object]) -> None:

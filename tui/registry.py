@@ -96,6 +96,10 @@ def is_function_key(key: str) -> bool:
     return len(key) > 1 and key[0] == "f" and key[1:].isdigit()
 
 
+ALWAYS: Final = ("record", "save", "discard", "stop_all", "quit")
+"""What the footer shows at any width that the face can be used at."""
+
+
 class Registry:
     """The actions with the keys this person uses. ``reserved`` keys belong to something that is no action, by name."""
 
@@ -117,6 +121,36 @@ class Registry:
         """The scopes that have actions, in the order of ``SCOPE_TITLES``."""
         used = {action.scope for action in self.actions}
         return tuple(scope for scope in SCOPE_TITLES if scope in used)
+
+    def key_words(self, scope: Scope) -> list[tuple[str, str]]:
+        """Keys and words of a scope's actions for footers; neighbours with one word are one: ``+ - zoom``."""
+        out: list[tuple[str, str]] = []
+        for action in self.in_scope(scope):
+            if not (action.footer and action.keys):
+                continue
+            if out and out[-1][1] == action.footer:
+                out[-1] = (f"{out[-1][0]} {action.first_key()}", action.footer)
+            else:
+                out.append((action.first_key(), action.footer))
+        return out
+
+    def footer(self, scope: Scope, width: int) -> list[tuple[str, str]]:
+        """Keys and words for the footer, at most ``width`` cells with two blanks between them; leaving stands last.
+
+        What does not fit is left out: first the app's other keys, then the pane's own, never the emergency stop.
+        """
+        app = [action for action in self.in_scope("app") if action.footer and action.keys]
+        always = [a for a in app if a.id in ALWAYS]
+        others = [(a.key_text().replace(" / ", "/"), a.footer) for a in app if a.id not in ALWAYS]
+        last = [(a.key_text().replace(" / ", "/"), a.footer) for a in always if a.id == "quit"]
+        first = [(a.key_text().replace(" / ", "/"), a.footer) for a in always if a.id != "quit"]
+        room = width - sum(len(key) + len(word) + 3 for key, word in (*first, *last))
+        kept: list[tuple[str, str]] = []
+        for key, word in (*(self.key_words(scope) if scope != "app" else ()), *others):
+            if len(key) + len(word) + 3 <= room:
+                kept.append((key, word))
+                room -= len(key) + len(word) + 3
+        return [*first, *kept, *last]
 
     def launcher(self) -> tuple[Action, ...]:
         """The rows of the Actions pane, grouped."""

@@ -8,14 +8,13 @@ Screen { background: $background; color: $foreground; }
 #status { background: $panel; }
 #toosmall { height: 1fr; padding: 1 1; }
 #body { height: 1fr; }
-#actions { width: 30; height: 1fr; }
+#actions { height: 1fr; }
 #middle { width: 1fr; height: 1fr; }
 #losses { height: 1fr; }
 #now { height: 8; }
-#right { width: 38; height: 1fr; }
+#right { height: 1fr; }
 #buffer { height: 3fr; }
 #system { height: 2fr; }
-#log { height: 8; }
 .full-pane { height: 1fr; }
 #actions, #losses, #now, #buffer, #system, #log, .full-pane {
     border: round $border;
@@ -28,11 +27,9 @@ Screen { background: $background; color: $foreground; }
     border-title-color: $primary;
     border-title-style: bold;
 }
-.single #actions { width: 1fr; }
-.single #right { width: 1fr; }
 .single #now { height: 1fr; }
-.single #log { border: none; height: 3; padding: 0 1; }
-.single #log.alone { height: 1fr; border: round $primary; }
+.single #log { border: none; padding: 0 1; }
+.single #log.alone { border: round $primary; }
 AskLetter, AskText, ParametersForm { align: center middle; background: $background 60%; }
 #dialog {
     width: auto; min-width: 50; max-width: 90%; height: auto; max-height: 90%;

@@ -137,6 +137,48 @@ async def test_panes_full_size_and_memory(tmp_path: Path) -> None:
         assert app.screen.current == "buffer"
 
 
+async def test_columns_are_resized_kept_and_reset(tmp_path: Path) -> None:
+    path = tmp_path / "face.json"
+    async with face(memory=Memory(path)) as (app, pilot, _):
+        live = app.screen
+        assert isinstance(live, LiveScreen)
+        await pilot.press("1", "greater_than_sign", "greater_than_sign", "7", "less_than_sign", "4", "less_than_sign")
+        await pilot.pause()
+        assert [live.pane(name).outer_size.width for name in ("actions", "losses", "buffer")] == [34, 50, 36]
+        assert live.pane("log").outer_size.height == 7
+        await pilot.resize_terminal(100, 30)
+        await pilot.pause()
+        assert sum(live.pane(name).outer_size.width for name in ("actions", "losses", "buffer")) == 100
+        await pilot.press("z", "greater_than_sign")
+        assert "one pane is shown alone" in screen_text(app)
+    async with face(memory=Memory(path)) as (app, pilot, _):
+        live = app.screen
+        assert isinstance(live, LiveScreen)
+        assert live.full
+        await pilot.press("0")
+        await pilot.pause()
+        assert [live.pane(name).outer_size.width for name in ("actions", "losses", "buffer")] == [30, 52, 38]
+    assert not Memory(path).flag("full")
+
+
+async def test_the_log_level_is_kept_and_the_footer_follows_the_focus(tmp_path: Path) -> None:
+    path = tmp_path / "face.json"
+    async with face(FakeCenter(full_state()), memory=Memory(path)) as (app, pilot, _):
+        assert "/ filter  L level" not in screen_text(app).splitlines()[-1]
+        await pilot.press("7", "L")
+        text = screen_text(app)
+        assert "/ filter  L level" in text.splitlines()[-1]
+        assert "3 frames dropped" in text
+        assert "recording 20261127" not in text
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        footer = screen_text(app).splitlines()[-1]
+        assert footer.startswith(" F5/r record  F6/v save  F7/x discard  F8/! STOP ALL")
+        assert footer.endswith("quit")
+    async with face(FakeCenter(full_state()), memory=Memory(path)) as (app, _, _):
+        assert "7 Log  warning+" in screen_text(app)
+
+
 async def test_sizes_from_small_to_wide() -> None:
     async with face(size=(40, 10)) as (app, pilot, _):
         assert "enlarge the terminal" in screen_text(app)

@@ -15,10 +15,13 @@ class ActionsPane(LinesPane):
     can_focus = True
 
     def __init__(self, id: str, title: str = "") -> None:
-        super().__init__(id, title, "enter run  e edit  K stop")
+        super().__init__(id, title)
         self.selected = 0
         self._top = 0
         self._rows: list[Action | str] = []
+
+    def key_words(self) -> list[tuple[str, str]]:
+        return [("enter", "run"), (self.key("edit"), "edit"), (self.key("stop_job"), "stop")]
 
     @property
     def chosen(self) -> Action:

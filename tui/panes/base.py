@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.markup import escape
 from rich.segment import Segment
 from rich.text import Text
 from textual.geometry import Region
@@ -12,6 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from engine.state import EngineState
+from tui.registry import Scope
 
 if TYPE_CHECKING:
     from tui.app import SecondseatApp
@@ -27,12 +29,14 @@ class LinesPane(Widget):
     """A widget that shows ``lines`` (rich Text), one per row. ``show`` is called by the app's timer while the pane is
     visible; ``set_lines`` refreshes just the rows that differ."""
 
+    scope: ClassVar[Scope] = "app"
+    """Whose keys stand on the lower border, and in the footer while the pane has focus."""
+
     def __init__(self, id: str, title: str = "", keys: str = "") -> None:  # Textual's own name
         super().__init__(id=id)
         self.lines: tuple[Text, ...] = ()
         self._keys_text = keys
         self.border_title = title
-        self.border_subtitle = keys
 
     @property
     def face(self) -> SecondseatApp:
@@ -61,17 +65,20 @@ class LinesPane(Widget):
         if width and changed:
             self.refresh(*(Region(0, y, width, 1) for y in changed))
 
-    def set_keys_text(self, text: str) -> None:
-        """The keys on the lower border; groups (two spaces apart) that do not fit are left out."""
-        self._keys_text = text
+    def key_words(self) -> list[tuple[str, str]]:
+        """Keys and words for the lower border, the most useful first."""
+        return self.face.registry.key_words(self.scope) if self.scope != "app" else []
+
+    def update_keys(self) -> None:
+        """Write the keys onto the lower border; what does not fit is left out."""
         room = self.size.width - 2
-        groups = text.split("  ")
+        groups = self._keys_text.split("  ") if self._keys_text else [f"{key} {word}" for key, word in self.key_words()]
         while groups and len("  ".join(groups)) > room:
             groups.pop()
-        self.border_subtitle = "  ".join(groups)
+        self.border_subtitle = escape("  ".join(groups))
 
     def on_resize(self) -> None:
-        self.set_keys_text(self._keys_text)
+        self.update_keys()
         self.show(self.face.newest)
 
     def render_line(self, y: int) -> Strip:

@@ -19,6 +19,7 @@ class LogPane(LinesPane):
     """Newest lines at the bottom. Scrolling up stops following; ``f`` follows again."""
 
     can_focus = True
+    scope = "log"
 
     def __init__(self, id: str, title: str = "", *, output: bool = False) -> None:
         super().__init__(id, title)
@@ -63,6 +64,10 @@ class LogPane(LinesPane):
         cut(line, width, self.look.glyphs.ellipsis)
         return line
 
+    def on_mount(self) -> None:
+        self.level = LEVELS.index(self.face.memory.text("log_level", "info", LEVELS))
+        self.update_titles()
+
     def update_titles(self) -> None:
         self.border_title = f"7 Log  {LEVELS[self.level]}+  {'following' if self.following else 'stopped'}" + (
             f"  /{self.filter}" if self.filter else ""
@@ -100,6 +105,7 @@ class LogPane(LinesPane):
 
     def do_log_level(self) -> None:
         self.level = (self.level + 1) % len(LEVELS)
+        self.face.memory.keep(log_level=LEVELS[self.level])
         self.update_titles()
         self.show(self.face.newest)
 

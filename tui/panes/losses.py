@@ -20,6 +20,7 @@ class LossesPane(LinesPane):
     """Redrawn at most once a second, and only when it is seen and something changed."""
 
     can_focus = True
+    scope = "losses"
 
     def __init__(self, id: str, title: str = "") -> None:
         super().__init__(id, title)
@@ -118,18 +119,12 @@ class LossesPane(LinesPane):
         out.append(Text(chart.x_labels, palette.dim, no_wrap=True))
         return out
 
-    def update_titles(self) -> None:
-        weight = SMOOTHINGS[self.smoothing]
-        self.set_keys_text(f"l {'log' if self.log_scale else 'linear'}  m smooth {weight or 'off'}  [ ] run  z full")
-
     def do_log_scale(self) -> None:
         self.log_scale = not self.log_scale
-        self.update_titles()
         self.show(self.face.newest)
 
     def do_smooth(self) -> None:
         self.smoothing = (self.smoothing + 1) % len(SMOOTHINGS)
-        self.update_titles()
         self.show(self.face.newest)
 
     def do_next_run(self) -> None:

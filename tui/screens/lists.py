@@ -161,5 +161,4 @@ class FullLogScreen(ListScreen):
     def body(self) -> LinesPane:
         pane = LogPane("log", "Full log", output=True)
         pane.add_class("full-pane")
-        pane.set_keys_text("/ filter  L level  f follow  esc back")
         return pane

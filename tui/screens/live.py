@@ -1,8 +1,8 @@
-"""The live screen: all panes at 100x30 and more, one pane with a tab line below that, a hint below 60x16."""
+"""The live screen: its panes, their sizes, and which of them are seen at the size of this terminal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from rich.text import Text
 from textual import events
@@ -13,6 +13,7 @@ from textual.screen import Screen
 
 from engine.state import EngineState
 from tui.actions import PANES
+from tui.layout import Mode, Part, Sizes, mode_of
 from tui.panes.actions import ActionsPane
 from tui.panes.base import LinesPane, cut, face_of
 from tui.panes.buffer import BufferPane
@@ -25,8 +26,16 @@ from tui.panes.system import SystemPane, check_line
 if TYPE_CHECKING:
     from tui.app import SecondseatApp
 
-Mode = Literal["wide", "single", "small"]
 PANE_IDS = tuple(pane_id for _, pane_id, _, _ in PANES)
+PARTS: Final[dict[str, Part]] = {
+    "actions": "left",
+    "losses": "middle",
+    "now": "middle",
+    "buffer": "right",
+    "system": "right",
+    "log": "log",
+}
+"""The column of each pane; the log is as wide as the screen and has rows instead."""
 
 
 class TabLine(LinesPane):
@@ -72,21 +81,19 @@ class HintLine(LinesPane):
 
 
 class FooterLine(LinesPane):
-    """Keys, from the registry; what does not fit is left out from the right, quitting never."""
+    """Keys, from the registry: what always counts, then the focused pane's own, then the rest as far as there is room."""
 
     def show(self, state: EngineState) -> None:
-        palette, width = self.look.palette, self.size.width
-        items = [(a.key_text().replace(" / ", "/"), a.footer) for a in self.face.registry.actions if a.footer and a.keys]
-        last = items.pop() if items else ("", "")
+        palette = self.look.palette
+        focused = self.screen.focused
+        scope = focused.scope if isinstance(focused, LinesPane) else "app"
         line = Text(" ", no_wrap=True)
-        for key, word in items:
-            if line.cell_len + len(key) + len(word) + 3 + len(last[0]) + len(last[1]) + 2 > width:
-                continue
+        shown = self.face.registry.footer(scope, self.size.width - 2)
+        for i, (key, word) in enumerate(shown):
+            if i == len(shown) - 1:
+                line.append(" " * max(0, self.size.width - line.cell_len - len(key) - len(word) - 2))
             line.append(key, palette.accent)
-            line.append(f" {word}  ", palette.dim)
-        line.append(" " * max(0, width - line.cell_len - len(last[0]) - len(last[1]) - 2))
-        line.append(last[0], palette.accent)
-        line.append(f" {last[1]}", palette.dim)
+            line.append(f" {word}  " if i < len(shown) - 1 else f" {word}", palette.dim)
         self.set_lines([line])
 
 
@@ -101,8 +108,9 @@ class LiveScreen(Screen[None]):
     def __init__(self, current: str) -> None:
         super().__init__()
         self.current = current if current in PANE_IDS else "actions"
-        self.full = False
         self.mode: Mode = "wide"
+        self.full = False
+        self.sizes = Sizes()
 
     @property
     def face(self) -> SecondseatApp:
@@ -128,8 +136,14 @@ class LiveScreen(Screen[None]):
     def on_mount(self) -> None:
         for pane_id in PANE_IDS:
             self.pane(pane_id).can_focus = True
-        self.query_one(LossesPane).update_titles()
-        self.query_one(LogPane).update_titles()
+        memory = self.face.memory
+        self.full = memory.flag("full")
+        start = Sizes()
+        self.sizes = Sizes(
+            memory.number("left_columns", start.left, 1, 1000),
+            memory.number("right_columns", start.right, 1, 1000),
+            memory.number("log_rows", start.log, 1, 1000),
+        )
         self.fit()
         self.pane(self.current).focus()
 
@@ -148,9 +162,11 @@ class LiveScreen(Screen[None]):
     def fit(self) -> None:
         """Decide by the size which widgets are seen."""
         width, height = self.face.size
-        small = width < 60 or height < 16
-        self.mode = "small" if small else "single" if self.full or width < 100 or height < 30 else "wide"
-        single = self.mode == "single"
+        self.mode = mode_of(width, height, self.full)
+        small, single = self.mode == "small", self.mode == "single"
+        sizes = self.sizes.fitted(width, height)
+        self.query_one("#actions").styles.width = "1fr" if single else sizes.left
+        self.query_one("#right").styles.width = "1fr" if single else sizes.right
         for name in ("wide", "single", "small"):
             self.set_class(self.mode == name, name)
         self.query_one("#tabs").display = single
@@ -163,7 +179,9 @@ class LiveScreen(Screen[None]):
         self.query_one("#body").display = not small and not log_alone
         self.query_one("#middle").display = not single or self.current in ("losses", "now")
         self.query_one("#right").display = not single or self.current in ("buffer", "system")
-        self.query_one("#log").set_class(log_alone, "alone")
+        log = self.query_one("#log")
+        log.set_class(log_alone, "alone")
+        log.styles.height = "1fr" if log_alone else 3 if single else sizes.log
         self.query_one("#hint").display = not small
         self.query_one("#footer").display = not small
 
@@ -176,5 +194,23 @@ class LiveScreen(Screen[None]):
 
     def toggle_full(self) -> None:
         self.full = not self.full
+        self.face.memory.keep(full=self.full)
         self.fit()
         self.pane(self.current).focus()
+
+    def resize_column(self, by: int) -> bool:
+        """The focused pane's column one step wider or narrower (the log: higher or lower); False where one pane is alone."""
+        if self.mode != "wide":
+            return False
+        self._use_sizes(self.sizes.resized(PARTS[self.current], by, *self.face.size))
+        return True
+
+    def reset_sizes(self) -> None:
+        self.full = False
+        self.face.memory.keep(full=False)
+        self._use_sizes(Sizes())
+
+    def _use_sizes(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.face.memory.keep(left_columns=sizes.left, right_columns=sizes.right, log_rows=sizes.log)
+        self.fit()
