@@ -250,7 +250,7 @@ def save_settings(path: Path, changes: Mapping[str, Any]) -> str:
         except SettingsError:
             aside = f"; the damaged file is kept as {_set_aside(path).name}"
     for dotted, value in changes.items():
-        _put(content, tuple(dotted.split(".")), value)
+        put_value(content, tuple(dotted.split(".")), value)
     _, problems, _ = validated(content.unwrap(), strict=True)
     changed = {tuple(dotted.split(".")) for dotted in changes}
     for problem in problems:  # an old error elsewhere must not keep a person from saving something else
@@ -272,7 +272,8 @@ def _set_aside(path: Path) -> Path:
     return aside
 
 
-def _put(content: TOMLDocument, keys: tuple[str, ...], value: Any) -> None:
+def put_value(content: TOMLDocument, keys: tuple[str, ...], value: Any) -> None:
+    """Set one value of a document, making its tables; None removes it. The comment behind an old value stays."""
     inner = cast(MutableMapping[str, Any], content)
     for key in keys[:-1]:
         if not isinstance(inner.get(key), MutableMapping):
@@ -283,6 +284,6 @@ def _put(content: TOMLDocument, keys: tuple[str, ...], value: Any) -> None:
         inner.pop(keys[-1], None)
         return
     fresh = cast(Item, item(value))
-    if isinstance(old, Item):  # the comment behind the old value stays
+    if isinstance(old, Item):
         fresh.trivia.comment_ws, fresh.trivia.comment = old.trivia.comment_ws, old.trivia.comment
     inner[keys[-1]] = fresh
