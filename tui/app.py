@@ -26,6 +26,7 @@ from textual.screen import Screen
 from engine.state import EngineState, Notice
 from tui import hints, theme
 from tui.actions import PANES, REGISTRY
+from tui.desk import Desk
 from tui.memory import Memory
 from tui.output import OutputTail
 from tui.panes.base import LinesPane
@@ -86,6 +87,7 @@ class SecondseatApp(App[int]):
         self._slots = itertools.count()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.runs = RunWatcher(self._models_folder, self._running_folder)
+        self.desk = Desk(self._from_thread)
         self._bindings = BindingsMap(self._make_bindings())
         if self.look.theme == theme.SECONDSEAT:
             self.register_theme(theme.own_theme())
@@ -273,13 +275,17 @@ class SecondseatApp(App[int]):
 
     def open_screen(self, kind: Callable[[], Screen[None]]) -> None:
         """One list screen at a time; opening the one that is there closes it."""
-        if not isinstance(self.screen, LiveScreen):
-            same = type(self.screen) is kind
+        same = type(self.screen) is kind
+        while not isinstance(self.screen, LiveScreen) and len(self.screen_stack) > 2:
             self.pop_screen()
-            if same:
-                return
+        if same:
+            return
         self.push_screen(kind())
         self.call_after_refresh(self._update_all)
+
+    def busy(self) -> list[str]:
+        """What leaving would end: of the engine, and work on sessions."""
+        return [*self.host.busy(), *self.desk.busy()]
 
     def wait_then_leave(self) -> None:
         """Leave as soon as nothing runs any more."""
@@ -316,6 +322,7 @@ class SecondseatApp(App[int]):
     async def on_unmount(self) -> None:
         self.runs.stop()
         self.output.stop()
+        await asyncio.to_thread(self.desk.close)
 
     def _fatal_error(self) -> None:
         """An error of our own: the traceback goes to the log (without the values of variables, which may be secret),
@@ -371,7 +378,7 @@ class SecondseatApp(App[int]):
         if self._bell and (phase == "recording") != (self._recorded == "recording"):
             self.bell()
         self._recorded = phase
-        if self._wait_then_quit and not self.host.busy():
+        if self._wait_then_quit and not self.busy():
             self._wait_then_quit = False
             self.leave()
 

@@ -171,7 +171,7 @@ def quit_app(app: SecondseatApp) -> None:
     """Leave when nothing runs, else ask what to do with what does."""
     if app.leaving:
         return
-    busy = app.host.busy()
+    busy = app.busy()
     if not busy:
         app.leave()
         return

@@ -76,6 +76,9 @@ _NAMES: Final[Mapping[str, str]] = {
     "greater_than_sign": ">",
     "plus": "+",
     "minus": "-",
+    "equals_sign": "=",
+    "full_stop": ".",
+    "comma": ",",
 }
 _TO_TEXTUAL: Final[Mapping[str, str]] = {shown: name for name, shown in _NAMES.items()}
 
