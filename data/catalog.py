@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -37,6 +38,11 @@ class SessionInfo:
     started_at: str
     live: bool = False
     reason: str = ""
+    title: str = ""
+    note: str = ""
+    labels: int = 0
+    """Labels in the journal that were not undone."""
+    tags: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the folder relative to the workspace."""
@@ -45,26 +51,52 @@ class SessionInfo:
         return values
 
 
-def list_sessions(workspace: Path) -> list[SessionInfo]:
-    """Every session of the workspace, oldest first. Files beside the session folders are passed over."""
+def session_folders(workspace: Path) -> list[Path]:
+    """The session folders of a workspace, oldest first; hidden ones, which are still being made, are passed over."""
     sessions = Workspace(workspace).sessions
-    if not sessions.is_dir():
+    try:
+        with os.scandir(sessions) as entries:
+            names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+    except FileNotFoundError:
         return []
-    return [describe(folder) for folder in sorted(sessions.iterdir()) if folder.is_dir() and not folder.name.startswith(".")]
+    return [sessions / name for name in names]
+
+
+def list_sessions(workspace: Path) -> list[SessionInfo]:
+    """Every session of the workspace, oldest first. Files beside the session folders are passed over.
+
+    What was read before and has not changed since is taken from an index in the workspace's cache.
+    """
+    from data.session_index import SessionIndex
+
+    index = SessionIndex(Workspace(workspace).cache)
+    infos = [index.info(folder) or index.learn(describe(folder)) for folder in session_folders(workspace)]
+    index.save()
+    return infos
 
 
 def describe(folder: Path) -> SessionInfo:
     """One session folder as a line of the list; never raises for what the folder holds."""
+    from data import annotations, labels
     from data.metadata import SessionError, read_raw
 
     try:
-        size = folder_bytes(folder)
-        return _info(folder, size, read_raw(folder))
+        info = _info(folder, folder_bytes(folder), read_raw(folder))
     except (SessionError, OSError, TypeError, ValueError) as error:
         kind, game = _named(folder.name)
-        return SessionInfo(
-            folder.name, folder, kind, game, "corrupt", 0.0, 0, 0, 0, _size(folder), "", live=writer_alive(folder), reason=str(error)
-        )
+        live = writer_alive(folder)
+        info = SessionInfo(folder.name, folder, kind, game, "corrupt", 0.0, 0, 0, 0, _size(folder), "", live, str(error))
+    said = annotations.read(folder)
+    reason = "; ".join(text for text in (info.reason, said.problem) if text)
+    count = _labels(folder, labels.LABELS_NAME, labels.read)
+    return dataclasses.replace(info, reason=reason, title=said.title, tags=said.tags, note=said.note, labels=count)
+
+
+def _labels(folder: Path, name: str, read: Callable[[Path], tuple[list[Any], int]]) -> int:
+    try:
+        return len(read(folder)[0]) if (folder / name).exists() else 0
+    except OSError:
+        return 0
 
 
 def _info(folder: Path, size: int, raw: Mapping[str, Any]) -> SessionInfo:
@@ -118,9 +150,8 @@ def find(workspace: Path, name: str) -> Path:
 
     Raises SessionNotFound, naming the candidates.
     """
-    sessions = Workspace(workspace).sessions
-    ids = sorted(path.name for path in sessions.iterdir() if path.is_dir()) if sessions.is_dir() else []
-    return sessions / unambiguous(name, ids, "session")
+    ids = [folder.name for folder in session_folders(workspace)]
+    return Workspace(workspace).sessions / unambiguous(name, ids, "session")
 
 
 def unambiguous(name: str, ids: list[str], what: str) -> str:

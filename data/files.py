@@ -34,6 +34,15 @@ def write_json(path: Path, value: Any) -> None:
     write_whole(path, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
 
 
+def set_aside(path: Path) -> Path:
+    """Gives a file that cannot be read the name ``<name>.corrupt`` (``.corrupt2``, …), under which it is kept."""
+    number = 1
+    while (kept := path.with_name(f"{path.name}.corrupt{number if number > 1 else ''}")).exists():
+        number += 1
+    path.rename(kept)
+    return kept
+
+
 def sync_folder(folder: Path) -> None:
     """Makes new names in ``folder`` survive a power loss, where the system can do that."""
     if os.name != "posix":

@@ -1,27 +1,34 @@
 """Labels of time windows: an append-only journal, and which label holds where several speak.
 
-Sources in order of precedence: human, vlm, rules. A target is kept as time, class and box, and found again by
-overlap, since track ids change when a session is perceived anew.
+Sources in order of precedence: human, vlm, rules. Of one source the later word holds, for its stretch of time. A line
+``{"undo": source}`` takes back the newest label of that source which was not taken back before. A target is kept as
+time, class and box, and found again by overlap, since track ids change when a session is perceived anew.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from data.locks import edit_lock
 from data.profile import Unit
 from data.schema import NO_TARGET, Tracks
-from data.vocabulary import Mode
+from data.steps import NO_MODE
+from data.vocabulary import MODES, Mode
 
 LABELS_NAME: Final = "labels.jsonl"
 LabelSource = Literal["human", "vlm", "rules"]
-_RANK: Final[dict[LabelSource, int]] = {"rules": 0, "vlm": 1, "human": 2}
+SOURCES: Final[tuple[LabelSource, ...]] = ("rules", "vlm", "human")
+"""From the least to the most believed."""
 
 
 class Target(BaseModel):
@@ -35,7 +42,8 @@ class Target(BaseModel):
 
 
 class Label(BaseModel):
-    """What one source says of one window; a field that is None says nothing. ``no_target`` says "none was meant"."""
+    """What one source says of one window; a field that is None says nothing. ``no_target`` says "none was meant",
+    ``withdrawn`` that what this source had said of the window does not hold any more."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -48,6 +56,7 @@ class Label(BaseModel):
     description: str | None = Field(default=None, max_length=2000)
     health: Unit | None = None
     confidence: Unit | None = None
+    withdrawn: bool = False
     by: str = Field(default="", description="who: a model's name, a rule set's version; empty for a person")
     wall_s: float = Field(default=0.0, description="when it was said, seconds since 1970 UTC")
 
@@ -56,21 +65,63 @@ class Label(BaseModel):
         return (self.start_ns, self.end_ns)
 
 
+@dataclass(frozen=True, slots=True)
+class ModeStretch:
+    """The mode that holds from ``start_ns`` up to, not including, ``end_ns``, and who says so."""
+
+    start_ns: int
+    end_ns: int
+    mode: Mode
+    source: LabelSource
+
+
 def append(folder: Path, labels: Iterable[Label]) -> None:
     """Adds labels to the journal of a session folder, synchronised when it returns. Raises OSError."""
-    lines = "".join(label.model_dump_json(exclude_defaults=True) + "\n" for label in labels)
+    _append_lines(folder, [label.model_dump_json(exclude_defaults=True) for label in labels])
+
+
+def set_mode(folder: Path, start_ns: int, end_ns: int, mode: Mode | None) -> Label:
+    """Says as a person which mode a stretch is, or (None) takes back what a person said of it.
+
+    Raises ValueError for a stretch without a length, OSError when the journal cannot be written.
+    """
+    if end_ns <= start_ns:
+        raise ValueError(f"a label needs a stretch: its end ({end_ns}) is not after its start ({start_ns})")
+    label = Label(start_ns=start_ns, end_ns=end_ns, source="human", mode=mode, withdrawn=mode is None, wall_s=round(time.time(), 3))
+    append(folder, [label])
+    return label
+
+
+def undo_last(folder: Path) -> Label | None:
+    """Takes back the newest human label; returns it, or None when there is none. May be repeated. Raises OSError."""
+    with edit_lock(folder):
+        last = next((label for label in reversed(read(folder)[0]) if label.source == "human"), None)
+        if last is not None:
+            _write_lines(folder, [json.dumps({"undo": "human", "wall_s": round(time.time(), 3)})])
+    return last
+
+
+def _append_lines(folder: Path, lines: Sequence[str]) -> None:
+    if lines:
+        with edit_lock(folder):
+            _write_lines(folder, lines)
+
+
+def _write_lines(folder: Path, lines: Sequence[str]) -> None:
+    content = "".join(f"{line}\n" for line in lines)
     with (folder / LABELS_NAME).open("ab+") as file:
         if file.tell() > 0:
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":  # a line that a crash cut off stays a line of its own
-                lines = "\n" + lines
-        file.write(lines.encode("utf-8"))
+                content = f"\n{content}"
+        file.write(content.encode("utf-8"))
         file.flush()
         os.fsync(file.fileno())
 
 
 def read(folder: Path) -> tuple[list[Label], int]:
-    """All labels of a session in the order they were said, and the number of lines that could not be read."""
+    """All labels of a session that hold or once held, in the order they were said, without those that were undone;
+    and the number of lines that could not be read."""
     try:
         content = (folder / LABELS_NAME).read_bytes()
     except FileNotFoundError:
@@ -81,26 +132,87 @@ def read(folder: Path) -> tuple[list[Label], int]:
         if not line.strip():
             continue
         try:
-            labels.append(Label.model_validate(json.loads(line)))
+            value: Any = json.loads(line)
+            source = cast("dict[str, Any]", value).get("undo") if isinstance(value, dict) else None
+            if source is not None:
+                _undo(labels, source)
+            else:
+                labels.append(Label.model_validate(value))
         except (ValueError, ValidationError):
             bad += 1
     return labels, bad
 
 
+def _undo(labels: list[Label], source: object) -> None:
+    place = next((i for i in range(len(labels) - 1, -1, -1) if labels[i].source == source), None)
+    if place is not None:
+        del labels[place]
+
+
+def mode_stretches(labels: Iterable[Label]) -> list[ModeStretch]:
+    """Which mode holds when, in order and without overlap: of the highest source that says one, its latest word."""
+    spoken = [label for label in labels if (label.mode is not None or label.withdrawn) and label.end_ns > label.start_ns]
+    edges = np.unique(np.array([edge for label in spoken for edge in label.window], np.int64))
+    if not len(edges):
+        return []
+    modes, sources = np.full((2, len(edges) - 1), NO_MODE, np.int8)
+    for rank, source in enumerate(SOURCES):
+        own = np.full(len(modes), NO_MODE, np.int8)
+        for label in spoken:
+            if label.source == source:
+                first, last = np.searchsorted(edges, label.window)
+                own[first:last] = NO_MODE if label.mode is None else MODES.index(label.mode)
+        said = own != NO_MODE
+        modes[said], sources[said] = own[said], rank
+    stretches: list[ModeStretch] = []
+    for place in np.flatnonzero(modes != NO_MODE).tolist():
+        start, end = int(edges[place]), int(edges[place + 1])
+        found = ModeStretch(start, end, MODES[int(modes[place])], SOURCES[int(sources[place])])
+        before = stretches[-1] if stretches else None
+        if before is not None and (before.end_ns, before.mode, before.source) == (start, found.mode, found.source):
+            stretches[-1] = ModeStretch(before.start_ns, end, found.mode, found.source)
+        else:
+            stretches.append(found)
+    return stretches
+
+
+def modes_at(stretches: Sequence[ModeStretch], times_ns: NDArray[np.int64]) -> NDArray[np.int8]:
+    """int8 [T]: index into MODES of the mode that holds at each of the times (in order), NO_MODE where none is said."""
+    modes = np.full(len(times_ns), NO_MODE, np.int8)
+    for stretch in stretches:
+        first, last = np.searchsorted(times_ns, (stretch.start_ns, stretch.end_ns))
+        modes[first:last] = MODES.index(stretch.mode)
+    return modes
+
+
 def resolve(labels: Iterable[Label]) -> list[Label]:
     """One label per window, by start: each field from the highest source that says something of it; of one source
     the later word holds. The result's ``source`` is the highest that spoke."""
-    ordered = sorted(enumerate(labels), key=lambda item: (_RANK[item[1].source], item[0]))
-    merged: dict[tuple[int, int], dict[str, Any]] = {}
+    ordered = sorted(enumerate(labels), key=lambda item: (SOURCES.index(item[1].source), item[0]))
+    spoken: dict[tuple[int, int], dict[LabelSource, dict[str, Any]]] = {}
     for _, label in ordered:
-        values = merged.setdefault(label.window, {})
+        of_window = spoken.setdefault(label.window, {})
+        if label.withdrawn:
+            of_window.pop(label.source, None)
+            continue
+        values = of_window.setdefault(label.source, {})
         said = label.model_dump(exclude_none=True, exclude_defaults=True)
         if "target" in said or label.no_target:
             values.pop("target", None)
             values.pop("no_target", None)
         values.update(said)
-        values.update(start_ns=label.start_ns, end_ns=label.end_ns, source=label.source)
-    return [Label.model_validate(values) for _, values in sorted(merged.items())]
+    return [Label.model_validate(_merged(by_source)) for _, by_source in sorted(spoken.items()) if by_source]
+
+
+def _merged(by_source: dict[LabelSource, dict[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for source in SOURCES:
+        said = by_source.get(source, {})
+        if "target" in said or "no_target" in said:
+            values.pop("target", None)
+            values.pop("no_target", None)
+        values.update(said)
+    return values
 
 
 def find_target(target: Target, tracks: Tracks, class_names: tuple[str, ...], min_overlap: float = 0.3) -> int:

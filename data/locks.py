@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import time
 from collections.abc import Generator
 from dataclasses import asdict, dataclass
@@ -17,7 +18,10 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 LOCK_NAME: Final = "writer.lock"
+EDIT_LOCK_NAME: Final = ".edit.lock"
 HEARTBEAT_S: Final = 15.0
+EDIT_WAIT_S: Final = 10.0
+"""How long a small edit waits for another one, which takes milliseconds."""
 
 
 class Locked(RuntimeError):
@@ -144,3 +148,36 @@ def _exclusive(file: IO[bytes], name: str) -> Generator[None]:
         except OSError as error:
             raise Locked(f"{name}: another process is repairing this session") from error
     yield
+
+
+@contextlib.contextmanager
+def edit_lock(folder: Path) -> Generator[None]:
+    """Held while a small file of a session (annotations, labels) is read, changed and written: edits come one by one.
+
+    The lock file lies beside the session folders, and the system frees it when its process dies.
+    Raises Locked after ``EDIT_WAIT_S``, OSError when the folder cannot be written.
+    """
+    path = folder.parent / EDIT_LOCK_NAME
+    until_s = time.monotonic() + EDIT_WAIT_S
+    with path.open("ab") as file:
+        while not _try_lock(file):
+            if time.monotonic() > until_s:
+                raise Locked(f"{folder.name}: another process has been changing its notes or labels for {EDIT_WAIT_S:.0f} s")
+            time.sleep(0.002)
+        yield
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # what a lock held elsewhere is called on POSIX, and on Windows
+        return False
+    return True

@@ -13,6 +13,11 @@ def pyarrow() -> Any:
     return module
 
 
+def arrow_compute() -> Any:
+    """``pyarrow.compute``."""
+    return importlib.import_module("pyarrow.compute")
+
+
 def parquet() -> Any:
     """``pyarrow.parquet``."""
     return importlib.import_module("pyarrow.parquet")

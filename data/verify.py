@@ -142,13 +142,35 @@ def irregular(times_ns: NDArray[np.int64], gaps: Sequence[Stretch]) -> str:
         parts.append(f"time goes back {back} times")
     if twice:
         parts.append(f"{twice} duplicate{'s' if twice > 1 else ''}")
-    positive = intervals_ns[intervals_ns > 0]
-    limit_ns = max(GAP_S * 1e9, 3.0 * float(np.median(positive)) if len(positive) else 0.0)
-    holes = [i for i in np.flatnonzero(intervals_ns > limit_ns) if not _recorded(int(times_ns[i]), int(times_ns[i + 1]), limit_ns, gaps)]
-    if holes:
-        lengths = ", ".join(f"{intervals_ns[i] / 1e9:.1f} s" for i in holes[:5]) + (", …" if len(holes) > 5 else "")
-        parts.append(f"{len(holes)} gap{'s' if len(holes) > 1 else ''} {lengths}")
+    limit_ns = _longest_interval_ns(intervals_ns)
+    untold = [i for i in np.flatnonzero(intervals_ns > limit_ns) if not _recorded(int(times_ns[i]), int(times_ns[i + 1]), limit_ns, gaps)]
+    if untold:
+        lengths = ", ".join(f"{intervals_ns[i] / 1e9:.1f} s" for i in untold[:5]) + (", …" if len(untold) > 5 else "")
+        parts.append(f"{len(untold)} gap{'s' if len(untold) > 1 else ''} {lengths}")
     return ", ".join(parts)
+
+
+def _longest_interval_ns(intervals_ns: NDArray[np.int64]) -> float:
+    """Neighbours further apart than this have a gap between them."""
+    positive = intervals_ns[intervals_ns > 0]
+    return max(GAP_S * 1e9, 3.0 * float(np.median(positive)) if len(positive) else 0.0)
+
+
+def holes(times_ns: NDArray[np.int64], gaps: Sequence[Stretch]) -> list[tuple[int, int, str]]:
+    """Where there is nothing to see: start, end and reason of each hole between pictures (times in order), told or not.
+
+    A hole begins when the picture before it would have been followed by another one at the usual pace.
+    """
+    if len(times_ns) < 2:
+        return []
+    intervals_ns = np.diff(times_ns)
+    usual_ns = int(np.median(intervals_ns))
+    found: list[tuple[int, int, str]] = []
+    for i in np.flatnonzero(intervals_ns > _longest_interval_ns(intervals_ns)).tolist():
+        start_ns, end_ns = int(times_ns[i]) + usual_ns, int(times_ns[i + 1])
+        told = next((gap for gap in gaps if gap.start_ns < end_ns and (gap.end_ns is None or gap.end_ns > start_ns)), None)
+        found.append((start_ns, end_ns, told.reason if told is not None else ""))
+    return found
 
 
 def _recorded(start_ns: int, end_ns: int, limit_ns: float, gaps: Sequence[Stretch]) -> bool:

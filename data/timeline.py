@@ -1,0 +1,263 @@
+"""A session along its time: keys, clicks, modes, actors, gaps and pictures, for whoever draws it.
+
+Read as columns: an hour with a million mouse movements takes about a second. All times are monotonic ns, as in the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.labels import ModeStretch, mode_stretches
+from data.labels import read as read_labels
+from data.metadata import Metadata, SessionError, Stretch
+from data.schema import NO_TARGET
+from data.session_reader import Session, open_session
+from data.steps import Steps
+from data.steps_arrow import events_schema, read_table, steps_schema
+from data.untyped import arrow_compute
+from data.vocabulary import ACTOR_KINDS, MODES, MOUSE_BUTTONS, ActorKind
+
+I64 = NDArray[np.int64]
+
+BREAK_NS: Final = 500_000_000
+"""Neighbouring ticks further apart than this do not belong to one stretch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One key or button: when it was down. ``starts_ns``, ``ends_ns``: int64 [N], in order; ``actors``: int8 [N],
+    index into ACTOR_KINDS of who pressed."""
+
+    name: str
+    starts_ns: I64
+    ends_ns: I64
+    actors: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.starts_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorStretch:
+    """Who had the controls from ``start_ns`` up to ``end_ns``."""
+
+    start_ns: int
+    end_ns: int
+    actor: ActorKind
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch that the recording itself tells of, with the reason it gives."""
+
+    start_ns: int
+    end_ns: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """``modes``: what training takes each moment for; ``source`` tells a person's word (human), a coach's (vlm) and
+    that of the rules apart. ``targets``: ticks per class of the target that training learns. ``problems``: what could
+    not be read."""
+
+    start_ns: int
+    end_ns: int
+    keys: tuple[Lane, ...]
+    clicks: tuple[Lane, ...]
+    modes: tuple[ModeStretch, ...]
+    actors: tuple[ActorStretch, ...]
+    targets: dict[str, int]
+    gaps: tuple[Span, ...]
+    perturbed: tuple[Span, ...]
+    interesting: tuple[Span, ...]
+    frame_times_ns: I64
+    problems: tuple[str, ...] = ()
+
+    @property
+    def duration_s(self) -> float:
+        return (self.end_ns - self.start_ns) / 1e9
+
+    def edges_ns(self, columns: int) -> I64:
+        """int64 [columns + 1]: where ``columns`` buckets of equal length begin and end."""
+        return np.linspace(self.start_ns, self.end_ns, columns + 1).astype(np.int64)
+
+    def frame_counts(self, columns: int) -> I64:
+        """int64 [columns]: pictures in each bucket."""
+        return np.histogram(self.frame_times_ns, self.edges_ns(columns))[0].astype(np.int64)
+
+    def column_of(self, time_ns: int, columns: int) -> int:
+        """The bucket that a moment falls into; the nearest one for a moment outside."""
+        length = max(1, self.end_ns - self.start_ns)
+        return min(columns - 1, max(0, (time_ns - self.start_ns) * columns // length))
+
+
+def read_timeline(folder: Path) -> Timeline:
+    """The timeline of a session folder, as far as it can be read. Raises SessionError when its metadata cannot."""
+    with open_session(folder) as session:
+        metadata = session.metadata
+        frames, problems = _frame_times(session)
+        steps = _steps(session, problems)
+        start_ns, end_ns = _bounds(metadata, frames, steps)
+        keys, clicks = _lanes(session, end_ns, problems)
+        labels, bad = read_labels(folder)
+        if bad:
+            problems.append(f"labels.jsonl: {bad} lines cannot be read")
+        problems += session.problems
+        return Timeline(
+            start_ns,
+            end_ns,
+            keys,
+            clicks,
+            tuple(_modes(steps, mode_stretches(labels))),
+            _actors(session, steps),
+            _targets(steps),
+            _spans(metadata.gaps, end_ns),
+            _spans(metadata.perturbed, end_ns),
+            _spans(metadata.interesting, end_ns),
+            frames,
+            tuple(dict.fromkeys(problems)),
+        )
+
+
+def _frame_times(session: Session) -> tuple[I64, list[str]]:
+    try:
+        return session.frame_times_ns(), []
+    except SessionError as error:
+        return np.zeros(0, np.int64), [str(error)]
+
+
+def _steps(session: Session, problems: list[str]) -> Steps | None:
+    try:
+        return session.steps()
+    except SessionError as error:
+        problems.append(str(error))
+        return None
+
+
+def _bounds(metadata: Metadata, frames: I64, steps: Steps | None) -> tuple[int, int]:
+    """From the first picture or step to the last; by the metadata when there is neither."""
+    times = np.concatenate([frames[:1], frames[-1:], *([steps.time_ns[:1], steps.time_ns[-1:]] if steps is not None else [])])
+    if not len(times):
+        start_ns = metadata.clock.monotonic_ns
+        return start_ns, start_ns + round(metadata.duration_s * 1e9)
+    return int(times.min()), int(times.max())
+
+
+def _spans(stretches: Sequence[Stretch], end_ns: int) -> tuple[Span, ...]:
+    return tuple(Span(s.start_ns, end_ns if s.end_ns is None else s.end_ns, s.reason) for s in stretches)
+
+
+def _lanes(session: Session, end_ns: int, problems: list[str]) -> tuple[tuple[Lane, ...], tuple[Lane, ...]]:
+    """Keys and buttons, each in the profile's order, others behind; only those that were pressed."""
+    read = read_table(session.folder, "events", events_schema())
+    if read.problem:
+        problems.append(read.problem)
+    compute = arrow_compute()
+    table: Any = read.table.filter(compute.is_in(read.table["kind"], value_set=_text_array(["press", "release"])))
+    names, kinds, actors = (np.asarray(table[column].to_numpy(zero_copy_only=False), object) for column in ("name", "kind", "actor"))
+    times = np.asarray(table["time_ns"].to_numpy(), np.int64)
+    order = [*MOUSE_BUTTONS, *session.metadata.profile.keys]
+    found = sorted(set(names.tolist()), key=lambda name: (order.index(name) if name in order else len(order), name))
+    codes = {kind: code for code, kind in enumerate(ACTOR_KINDS)}
+    lanes = [_lane(name, times[mine], kinds[mine] == "press", actors[mine], codes, end_ns) for name in found for mine in [names == name]]
+    shown = [lane for lane in lanes if len(lane)]
+    return tuple(lane for lane in shown if lane.name not in MOUSE_BUTTONS), tuple(lane for lane in shown if lane.name in MOUSE_BUTTONS)
+
+
+def _text_array(values: list[str]) -> Any:
+    from data.untyped import pyarrow
+
+    return pyarrow().array(values)
+
+
+def _lane(name: str, times: I64, presses: NDArray[np.bool_], actors: NDArray[Any], codes: dict[str, int], end_ns: int) -> Lane:
+    """A press of what is down already (auto-repeat) and a release of what is up count for nothing."""
+    order = np.argsort(times, kind="stable")
+    times, presses, actors = times[order], presses[order], actors[order]
+    change = presses != np.concatenate([[False], presses[:-1]])
+    starts, ends = times[change & presses], times[change & ~presses]
+    if len(ends) < len(starts):  # still down at the end
+        ends = np.append(ends, max(end_ns, int(starts[-1])))
+    who = np.array([codes.get(actor, codes["unknown"]) for actor in actors[change & presses]], np.int8)
+    return Lane(name, starts, ends, who)
+
+
+def _modes(steps: Steps | None, said: list[ModeStretch]) -> list[ModeStretch]:
+    """What is said in the journal, and between it what the rules say of the ticks."""
+    if steps is None or not len(steps):
+        return said
+    from data.hindsight import label_modes
+
+    times = steps.time_ns
+    ends = np.append(times[1:], times[-1])
+    whole = np.diff(times, append=times[-1]) <= BREAK_NS
+    ends = np.where(whole, ends, times)
+    runs = _runs(label_modes(steps), whole)
+    ruled = [ModeStretch(int(times[first]), int(ends[last]), MODES[code], "rules") for code, first, last in runs]
+    return sorted([*said, *_without(ruled, said)], key=lambda stretch: stretch.start_ns)
+
+
+def _runs(codes: NDArray[Any], whole: NDArray[np.bool_]) -> list[tuple[int, int, int]]:
+    """(code, first, last row) of neighbouring rows with one code and no break between them."""
+    cut = np.flatnonzero((codes[1:] != codes[:-1]) | ~whole[:-1]) + 1
+    firsts = [0, *cut.tolist()]
+    lasts = [*(cut - 1).tolist(), len(codes) - 1]
+    return [(int(codes[first]), first, last) for first, last in zip(firsts, lasts, strict=True)]
+
+
+def _without(stretches: list[ModeStretch], taken: list[ModeStretch]) -> list[ModeStretch]:
+    """What remains of ``stretches`` where ``taken`` (in order, without overlap) says nothing."""
+    left: list[ModeStretch] = []
+    for stretch in stretches:
+        start = stretch.start_ns
+        for other in taken:
+            if other.end_ns <= start or other.start_ns >= stretch.end_ns:
+                continue
+            if other.start_ns > start:
+                left.append(ModeStretch(start, other.start_ns, stretch.mode, stretch.source))
+            start = max(start, other.end_ns)
+        if start < stretch.end_ns:
+            left.append(ModeStretch(start, stretch.end_ns, stretch.mode, stretch.source))
+    return left
+
+
+def _actors(session: Session, steps: Steps | None) -> tuple[ActorStretch, ...]:
+    """Who acted, tick by tick; without steps, by the input events."""
+    ticked = steps is not None and len(steps) > 0
+    schema = steps_schema(session.metadata.profile) if ticked else events_schema()
+    table = read_table(session.folder, "steps" if ticked else "events", schema).table.sort_by("time_ns")
+    times = np.asarray(table["time_ns"].to_numpy(), np.int64)
+    if not len(times):
+        return ()
+    actors: list[Any] = table["actor"].to_pylist()
+    names: list[Any] = table["actor_name"].to_pylist()
+    kinds: list[ActorKind] = [ACTOR_KINDS[actor] for actor in actors] if ticked else actors
+    who = list(zip(kinds, (str(name or "") for name in names), strict=True))
+    known = list(dict.fromkeys(who))
+    codes = {pair: code for code, pair in enumerate(known)}
+    whole = np.diff(times, append=times[-1]) <= (BREAK_NS if ticked else np.iinfo(np.int64).max)
+    stretches: list[ActorStretch] = []
+    for code, first, last in _runs(np.array([codes[pair] for pair in who], np.int64), whole):
+        until = times[last + 1] if whole[last] and last + 1 < len(times) else times[last]
+        stretches.append(ActorStretch(int(times[first]), int(until), *known[code]))
+    return tuple(stretches)
+
+
+def _targets(steps: Steps | None) -> dict[str, int]:
+    if steps is None or not len(steps):
+        return {}
+    from data.hindsight import label_targets
+    from data.track_lookup import TrackIndex
+
+    targets = label_targets(steps)
+    flat = TrackIndex(steps).find(np.arange(len(steps)), targets[:, None])[:, 0]
+    counts = np.bincount(steps.track_classes[flat[(targets != NO_TARGET) & (flat >= 0)]], minlength=len(steps.profile.classes))
+    return {name: int(count) for name, count in zip(steps.profile.class_names(), counts.tolist(), strict=True) if count}
