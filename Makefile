@@ -18,6 +18,7 @@ demo: setup ## record play in the arena, train on it, fly, and say how well it f
 
 test: setup ## lint, types, floors, then all tests
 	@.ci/setup x11
+	@.ci/setup browser
 	@$(MAKE) --no-print-directory --silent lint
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
 

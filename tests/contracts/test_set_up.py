@@ -136,3 +136,17 @@ def test_missing_x_programs_are_told_and_required_in_the_full_check(checkout: Pa
     done = set_up(checkout, "x11", path, SECONDSEAT_REQUIRE_X11="1")
     assert done.returncode == 1
     assert "X11 tests are required here" in done.stderr
+
+
+def test_a_missing_browser_is_told_and_never_stops_the_tests(checkout: Path) -> None:
+    done = set_up(checkout, "browser", tools(checkout, "dirname"), SECONDSEAT_REQUIRE_X11="1")
+    assert done.returncode == 0
+    assert "tests in a browser will be shown as skipped" in done.stdout
+    assert done.stdout.strip().endswith("sudo apt-get update && sudo apt-get install --no-install-recommends chromium")
+
+
+def test_a_browser_that_is_there_is_kept(checkout: Path) -> None:
+    path = tools(checkout, "dirname")
+    script(checkout / "bin" / "chromium-browser", "")
+    done = set_up(checkout, "browser", path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
