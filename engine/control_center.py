@@ -34,11 +34,12 @@ from engine.runtime.service import TaskService
 from engine.runtime.supervisor import Supervisor
 from engine.source_spec import SourceSpec
 from engine.state import EngineState, Picture, SystemState
+from engine.wire import own_version
 
 if TYPE_CHECKING:
     from engine.input.hotkeys import Hotkeys
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("engine")  # what a person calls it
 
 SNAPSHOT_S = 0.1
 HOUSEKEEPING_S = 0.5
@@ -80,9 +81,10 @@ class ControlCenter:
         self._stop_reason = ""
         self._left_over: list[str] = []
         self._deadline_s = 5.0
-        self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time())
+        self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time(), pid=os.getpid(), version=own_version())
         self._lag_ms = Spread(600)
         self._sessions = 0
+        self._served = ("", 0)
         self._process = psutil.Process()
         self._extra: list[TaskService] = []
 
@@ -123,14 +125,7 @@ class ControlCenter:
 
     def busy(self) -> list[str]:
         """What runs that leaving would end or leave behind."""
-        state = self._state
-        doing: list[str] = []
-        if state.recorder.phase in ("recording", "paused", "unsaved", "saving"):
-            doing.append(f"recording ({state.recorder.phase})")
-        if state.bot.phase in ("armed", "flying", "paused"):
-            doing.append(f"bot ({state.bot.phase})")
-        doing.extend(f"{job.title} ({job.done:.0%})" for job in state.jobs if job.phase == "running")
-        return doing
+        return self._state.doing()
 
     def request_stop(self, reason: str) -> None:
         """Disarm, save and end, from any thread and without waiting."""
@@ -237,6 +232,10 @@ class ControlCenter:
     def note_sessions(self, count: int) -> None:
         self._sessions = count
 
+    def note_served(self, name: str, viewers: int) -> None:
+        """Under which name this engine can be reached, and how many faces are attached."""
+        self._served = (name, viewers)
+
     async def _guarded(self, handler: Callable[..., Awaitable[str]], params: dict[str, Any]) -> str:
         try:
             text = await handler(self, **params)
@@ -274,15 +273,20 @@ class ControlCenter:
 
     def _publish(self) -> None:
         rig = self.rig
+        notices, notice_count = self._notices.counted() if self._notices is not None else ((), 0)
         state = replace(
             self._state,
             sequence=self._state.sequence + 1,
             time_s=time.time(),
+            name=self._served[0],
+            viewers=self._served[1],
+            ending=self._stop_reason,
             recorder=self.recorder.state(),
             bot=self.bot.state(),
             services=self.supervisor.states(),
             jobs=self.jobs.states() if self.jobs is not None else (),
-            notices=self._notices.newest() if self._notices is not None else (),
+            notices=notices,
+            notice_count=notice_count,
             checks=self.checks,
             sessions=self._sessions,
             system=self._system(),

@@ -64,7 +64,8 @@ def run_headless(
     if plan.spec is not None:
         center.spec = plan.spec
     if plan.serve:
-        from engine.remote import RemoteServer, endpoint_path
+        from engine.endpoint import endpoint_path
+        from engine.remote_server import RemoteServer
 
         center.add_service(RemoteServer(center, endpoint or endpoint_path()))
     told = threading.Event()
@@ -161,7 +162,7 @@ class _Follow:
         notices = state.notices
         start = notices.index(self._seen) + 1 if self._seen in notices else 0
         for notice in notices[start:]:
-            if notice.source != "control_center" or notice.level != "info":
+            if notice.source != "engine" or notice.level != "info":
                 self._say(f"{notice.level.upper() + ': ' if notice.level in ('warning', 'error') else ''}{notice.text}")
         self._seen = notices[-1] if notices else self._seen
         if not force and time.monotonic() >= self._next_s:

@@ -1,147 +1,28 @@
-"""Talking to a running engine from another process: ``status``, ``stop`` and commands, over a local socket.
+"""The client's end of the socket: asking a running engine for its state and its picture, and telling it what to do.
 
-On POSIX a Unix socket in a folder only the user can read; on Windows a loopback port with a random token that
-stands in a file of the user's own. The server runs on the engine's loop; the client is plain ``http.client``, so
-that ``secondseat status`` needs no heavy import.
+Plain ``http.client``, so that ``secondseat status`` needs no heavy import.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hmac
 import http.client
 import json
-import os
-import secrets
 import socket
-import tempfile
-from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Final, cast
 
-from engine.runtime.service import TaskService
-from engine.state import EngineState
+from engine.endpoint import DEFAULT_NAME, RemoteError, endpoint_name, endpoint_path, endpoints
+from engine.state import Picture
+from engine.wire import TOKEN_HEADER, VIEWER_HEADER, Hello, picture_from_wire
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from aiohttp import web
-
-TIMEOUT_S = 5.0
+TIMEOUT_S: Final = 5.0
+COMMAND_TIMEOUT_S: Final = 600.0
+"""Loading a policy or compiling the arena takes its time."""
 
 
-class RemoteError(Exception):
-    """No engine answers, or it refused; the text says what to do."""
-
-
-class Controls(Protocol):
-    def snapshot(self) -> EngineState: ...
-    def command(self, name: str, **params: Any) -> Future[str]: ...
-    def request_stop(self, reason: str) -> None: ...
-
-
-def runtime_folder() -> Path:
-    """A folder of mode 0700 for sockets, short enough for their 107 bytes."""
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    if base and Path(base).is_dir() and os.access(base, os.W_OK):
-        folder = Path(base) / "secondseat"
-    elif os.name == "posix":
-        folder = Path(tempfile.gettempdir()) / f"secondseat-{os.getuid()}"
-    else:
-        folder = Path(os.environ.get("LOCALAPPDATA", tempfile.gettempdir())) / "secondseat" / "run"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if os.name == "posix":
-        owner = folder.stat()
-        if owner.st_uid != os.getuid() or owner.st_mode & 0o077:
-            raise RemoteError(
-                f"{folder} is not yours alone (owner {owner.st_uid}, mode {owner.st_mode & 0o777:o}); remove it or set XDG_RUNTIME_DIR"
-            )
-    return folder
-
-
-def endpoint_path(name: str = "engine") -> Path:
-    return runtime_folder() / (f"{name}.sock" if os.name == "posix" else f"{name}.json")
-
-
-class RemoteServer(TaskService):
-    """Serves one engine. Starting fails when another engine answers at the same endpoint; a stale socket is removed."""
-
-    def __init__(self, controls: Controls, path: Path) -> None:
-        super().__init__("remote")
-        self._controls, self._path = controls, path
-        self._token = "" if os.name == "posix" else secrets.token_urlsafe(32)
-
-    async def run(self) -> None:
-        import asyncio
-
-        from aiohttp import web
-
-        if Remote(self._path).alive():
-            raise RemoteError(f"another engine answers at {self._path}; stop it first (secondseat stop)")
-        app = web.Application(middlewares=[self._only_the_user()])
-        app.router.add_get("/state", self._state)
-        app.router.add_post("/command", self._command)
-        app.router.add_post("/stop", self._stop)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        try:
-            await self._listen(runner)
-            await asyncio.Event().wait()
-        finally:
-            await runner.cleanup()
-            self._path.unlink(missing_ok=True)
-
-    async def _listen(self, runner: web.AppRunner) -> None:
-        from aiohttp import web
-
-        self._path.unlink(missing_ok=True)
-        before = os.umask(0o077)
-        try:
-            if os.name == "posix":
-                await web.UnixSite(runner, str(self._path)).start()
-            else:
-                await web.TCPSite(runner, "127.0.0.1", 0).start()
-                port = runner.addresses[0][1]
-                self._path.write_text(json.dumps({"port": port, "token": self._token}), encoding="utf-8")
-        finally:
-            os.umask(before)
-
-    def _only_the_user(self) -> Any:
-        from aiohttp import web
-
-        @web.middleware
-        async def check(request: web.Request, handler: Any) -> web.StreamResponse:
-            if self._token and not hmac.compare_digest(request.headers.get("X-Secondseat-Token", ""), self._token):
-                raise web.HTTPForbidden(text="the token is missing or wrong")
-            return await handler(request)
-
-        return check
-
-    async def _state(self, request: web.Request) -> web.Response:
-        from aiohttp import web
-
-        del request
-        return web.json_response(self._controls.snapshot().to_json())
-
-    async def _command(self, request: web.Request) -> web.Response:
-        import asyncio
-
-        from aiohttp import web
-
-        try:
-            body = await request.json()
-            name, params = str(body["name"]), dict(body.get("params", {}))
-            text = await asyncio.wrap_future(self._controls.command(name, **params))
-        except Exception as error:  # whatever a command raises is the caller's to read
-            return web.json_response({"error": str(error) or type(error).__name__}, status=400)
-        return web.json_response({"text": text})
-
-    async def _stop(self, request: web.Request) -> web.Response:
-        from aiohttp import web
-
-        del request
-        self._controls.request_stop("asked to stop")
-        return web.json_response({"text": "stopping"})
+class UnreachableError(RemoteError):
+    """Nobody answers there."""
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -156,50 +37,144 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class Remote:
-    """The client of one engine."""
+    """The client of one engine, for one thread. With ``keep`` the connection stays open until ``close``."""
 
-    def __init__(self, path: Path, timeout_s: float = TIMEOUT_S) -> None:
-        self._path, self._timeout_s = path, timeout_s
+    def __init__(self, path: Path, timeout_s: float = TIMEOUT_S, *, viewer: str = "", keep: bool = False) -> None:
+        self.path, self._timeout_s, self._keep = path, timeout_s, keep
+        self._headers = {"Content-Type": "application/json"} | ({VIEWER_HEADER: viewer} if viewer else {})
+        self._connection: http.client.HTTPConnection | None = None
 
     def alive(self) -> bool:
         try:
-            self.state()
+            self.hello()
         except RemoteError:
             return False
         return True
 
-    def state(self) -> dict[str, Any]:
-        """The engine's newest snapshot."""
-        return self._call("GET", "/state", None)
+    def hello(self) -> Hello:
+        """Who answers. Raises RemoteError."""
+        try:
+            return Hello.from_json(self._json("GET", "/hello"))
+        except ValueError as error:
+            raise RemoteError(f"what answers at {self.path} is no engine of this program: {error}") from error
+
+    def state(self, engine: str = "", notices: int = 0) -> dict[str, Any]:
+        """The engine's newest snapshot. Given the engine's id and how many notices are known already, only newer ones."""
+        return self._json("GET", f"/state?engine={engine}&notices={notices}" if engine else "/state")
+
+    def picture(self, max_width_px: int, max_height_px: int) -> Picture | None:
+        """The newest picture made small; None while nothing is watched."""
+        data = self._bytes("GET", f"/picture?width={max_width_px}&height={max_height_px}")
+        try:
+            return picture_from_wire(data) if data else None
+        except ValueError as error:
+            raise RemoteError(f"the engine sent a broken picture: {error}") from error
 
     def command(self, name: str, **params: Any) -> str:
-        return str(self._call("POST", "/command", {"name": name, "params": params})["text"])
+        return str(self._json("POST", "/command", {"name": name, "params": params})["text"])
+
+    def leave(self) -> None:
+        """Be counted as a viewer no longer."""
+        self._json("POST", "/leave", {})
 
     def stop(self) -> str:
-        return str(self._call("POST", "/stop", {})["text"])
+        return str(self._json("POST", "/stop", {})["text"])
 
-    @contextlib.contextmanager
-    def _connection(self) -> Generator[tuple[http.client.HTTPConnection, dict[str, str]]]:
-        headers = {"Content-Type": "application/json"}
-        if os.name == "posix":
-            connection: http.client.HTTPConnection = _UnixConnection(self._path, self._timeout_s)
-        else:
-            known = json.loads(self._path.read_text(encoding="utf-8"))
-            connection = http.client.HTTPConnection("127.0.0.1", int(known["port"]), timeout=self._timeout_s)
-            headers["X-Secondseat-Token"] = str(known["token"])
-        try:
-            yield connection, headers
-        finally:
-            connection.close()
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
-    def _call(self, method: str, url: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    def _json(self, method: str, url: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         try:
-            with self._connection() as (connection, headers):
-                connection.request(method, url, None if body is None else json.dumps(body), headers)
-                response = connection.getresponse()
-                answer = json.loads(response.read())
+            answer: Any = json.loads(self._bytes(method, url, body))
+        except ValueError as error:
+            raise UnreachableError(self._nobody(error)) from error
+        if not isinstance(answer, dict):
+            raise UnreachableError(self._nobody(ValueError("the answer is no object")))
+        return cast("dict[str, Any]", answer)
+
+    def _bytes(self, method: str, url: str, body: dict[str, Any] | None = None) -> bytes:
+        """The answer's body. A kept connection that the other side has closed meanwhile is opened again, once."""
+        kept = self._connection is not None
+        try:
+            try:
+                status, data = self._exchange(method, url, body)
+            except (ConnectionError, http.client.HTTPException):
+                self.close()
+                if not kept or method != "GET":
+                    raise
+                status, data = self._exchange(method, url, body)
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise RemoteError(f"no engine answers at {self._path} ({error}); start one with: secondseat headless") from error
-        if "error" in answer:
-            raise RemoteError(str(answer["error"]))
-        return answer
+            self.close()
+            raise UnreachableError(self._nobody(error)) from error
+        if status >= 400:
+            raise RemoteError(_told(data) or f"the engine refused ({status})")
+        return data
+
+    def _exchange(self, method: str, url: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
+        connection = self._connection
+        if connection is None:
+            connection = self._connection = self._opened()
+        try:
+            connection.request(method, url, None if body is None else json.dumps(body), self._headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            if not self._keep:
+                self.close()
+
+    def _opened(self) -> http.client.HTTPConnection:
+        if self.path.suffix != ".json":
+            return _UnixConnection(self.path, self._timeout_s)
+        known: Any = json.loads(self.path.read_text(encoding="utf-8"))
+        try:
+            port, self._headers[TOKEN_HEADER] = int(known["port"]), str(known["token"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{self.path.name} is damaged") from error
+        return http.client.HTTPConnection("127.0.0.1", port, timeout=self._timeout_s)
+
+    def _nobody(self, error: Exception) -> str:
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return f"no engine answers at {self.path} ({why}); start one with: secondseat headless{_name_option(self.path)}"
+
+
+def _told(data: bytes) -> str:
+    with contextlib.suppress(ValueError):
+        answer: Any = json.loads(data)
+        if isinstance(answer, dict):
+            return str(cast("dict[str, Any]", answer).get("error", ""))
+    return ""
+
+
+def _name_option(path: Path) -> str:
+    name = endpoint_name(path)
+    return "" if name == DEFAULT_NAME else f" --name {name}"
+
+
+def running(timeout_s: float = 1.0) -> list[Hello]:
+    """The engines of this user that answer, the default name first."""
+    found: list[Hello] = []
+    for path in endpoints():
+        with contextlib.suppress(RemoteError):
+            found.append(Remote(path, timeout_s).hello())
+    return found
+
+
+def choose(name: str = "") -> Path:
+    """The engine with this name; without one: the default, or the only one that runs. Raises RemoteError."""
+    if name and Remote(endpoint_path(name)).alive():
+        return endpoint_path(name)
+    names = [hello.name for hello in running()]
+    if name:
+        others = f"; running: {', '.join(names)}" if names else ""
+        start = f"secondseat headless{'' if name == DEFAULT_NAME else f' --name {name}'}"
+        raise RemoteError(f"no engine {name} answers{others}; start one with: {start}")
+    if DEFAULT_NAME in names or len(names) == 1:
+        return endpoint_path(DEFAULT_NAME if DEFAULT_NAME in names else names[0])
+    if names:
+        raise RemoteError(f"several engines run: {', '.join(names)}; say which with --name")
+    raise RemoteError("no engine runs; start one with: secondseat headless")
+
+
+__all__ = ["Remote", "RemoteError", "UnreachableError", "choose", "endpoint_path", "running"]

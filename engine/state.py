@@ -15,6 +15,7 @@ from engine.restore import restored
 ServiceHealth = Literal["off", "starting", "running", "waiting", "failed", "stopping"]
 RecorderPhase = Literal["idle", "recording", "paused", "unsaved", "saving"]
 BotPhase = Literal["disarmed", "armed", "flying", "paused", "yielded", "stopped"]
+AlertKind = Literal["", "start", "stop", "save", "discard", "pause", "resume", "failure", "arm", "disarm"]
 JobPhase = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
@@ -78,7 +79,7 @@ class Alert:
     """What a person in a full-screen game should notice. ``number`` grows by one with each."""
 
     number: int = 0
-    kind: Literal["", "start", "stop", "save", "discard", "pause", "resume", "failure", "arm", "disarm"] = ""
+    kind: AlertKind = ""
     text: str = ""
 
 
@@ -149,6 +150,11 @@ class EngineState:
     sequence: int = 0
     time_s: float = 0.0
     started_s: float = 0.0
+    pid: int = 0
+    version: str = ""
+    name: str = ""  # where it can be reached; empty when it cannot
+    viewers: int = 0  # faces attached to it
+    ending: str = ""  # why it ends; empty while it goes on
     workspace: str = ""
     capture: CaptureState = CaptureState()
     tick: TickState = TickState()
@@ -160,8 +166,19 @@ class EngineState:
     services: tuple[ServiceState, ...] = ()
     jobs: tuple[JobState, ...] = ()
     notices: tuple[Notice, ...] = ()  # the newest 200
+    notice_count: int = 0  # all since the start
     checks: tuple[tuple[str, str, str], ...] = ()  # doctor's lines: name, state ("ok", "warn", "missing"), text
     sessions: int = 0  # saved sessions in the workspace
+
+    def doing(self) -> list[str]:
+        """What runs that leaving would end or leave behind, for a person."""
+        doing: list[str] = []
+        if self.recorder.phase != "idle":
+            doing.append(f"recording ({self.recorder.phase})")
+        if self.bot.phase in ("armed", "flying", "paused"):
+            doing.append(f"bot ({self.bot.phase})")
+        doing.extend(f"{job.title} ({job.done:.0%})" for job in self.jobs if job.phase == "running")
+        return doing
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
