@@ -12,7 +12,7 @@ import socket
 from pathlib import Path
 from typing import Any, Final, cast
 
-from engine.endpoint import DEFAULT_NAME, RemoteError, endpoint_name, endpoint_path, endpoints
+from engine.endpoint import DEFAULT_NAME, RemoteError, endpoint_name, endpoint_path, endpoints, runtime_folder
 from engine.state import Picture
 from engine.wire import TOKEN_HEADER, VIEWER_HEADER, Hello, picture_from_wire
 
@@ -177,4 +177,4 @@ def choose(name: str = "") -> Path:
     raise RemoteError("no engine runs; start one with: secondseat headless")
 
 
-__all__ = ["Remote", "RemoteError", "UnreachableError", "choose", "endpoint_path", "running"]
+__all__ = ["Remote", "RemoteError", "UnreachableError", "choose", "endpoint_path", "running", "runtime_folder"]
