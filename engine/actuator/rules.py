@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from data.vocabulary import CONTROL_HOTKEYS, MOUSE_BUTTONS
 from engine.actuator.protocol import HEARTBEAT_NS, JournalEntry
-from engine.platforms.port import GateResult, Injected, Injector, RawInput
+from engine.platforms.port import ELEVATED, GateResult, Injected, Injector, RawInput
 
 Phase = Literal["disarmed", "armed", "paused", "yielded", "stopped"]
 
@@ -32,6 +32,7 @@ _REASONS: Final[dict[GateResult, str]] = {
     "closed": "the window is closed",
     "covered": "another window lies over the place of the click",
     "off_screen": "the place is outside the screen",
+    "elevated": ELEVATED,
 }
 
 
@@ -120,6 +121,8 @@ class Rules:
         state = self._injector.focus(armed.window_id)
         if state == "closed":
             raise Refused(f"the window {armed.title!r} is closed; choose another")
+        if state == "elevated":
+            raise Refused(f"the window {armed.title!r} cannot be driven: {ELEVATED}")
         self._armed, self.counts, self._last_sequence = armed, Counts(), 0
         self.place = None
         self._moves.clear()

@@ -7,15 +7,20 @@ events do not tell whether a device or a program made them.
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
 from data.geometry import Rect
+from engine.platforms.held import Held
 from engine.platforms.keys import code_name, code_of_name
+from engine.platforms.macos_permissions import HEARING, PRESSING, refusal
 from engine.platforms.port import GateResult, Injected, PlatformError, RawInput, WindowInfo, place_in_window
+
+log = logging.getLogger(__name__)
 
 _ROWS: Final = (
     (
@@ -94,11 +99,37 @@ class MacPort:
         mode = self._quartz.CGDisplayCopyDisplayMode(display)
         return float(self._quartz.CGDisplayModeGetPixelWidth(mode)) / float(self._quartz.CGDisplayModeGetWidth(mode))
 
+    def obstacle(self, window_id: int) -> str:
+        """The permissions hold for all windows alike."""
+        del window_id
+        return refusal(self._quartz, PRESSING) or refusal(self._quartz, HEARING)
+
+    def covers(self, window_id: int, x: int, y: int) -> bool:
+        """Whether another window lies over the place; windows come front to back."""
+        for row in self._rows(_ON_SCREEN):
+            rect = self._info(row).rect
+            if rect is not None and float(row.get("kCGWindowAlpha", 1.0)) > 0 and rect.intersection(Rect(x, y, 1, 1)) is not None:
+                return int(row["kCGWindowNumber"]) != window_id
+        return True
+
+    def is_on_a_screen(self, x: int, y: int) -> bool:
+        _, displays, _ = self._quartz.CGGetActiveDisplayList(32, None, None)
+        for display in displays:
+            bounds = self._quartz.CGDisplayBounds(display)
+            rect = Rect(int(bounds.origin.x), int(bounds.origin.y), int(bounds.size.width), int(bounds.size.height))
+            if rect.intersection(Rect(x, y, 1, 1)) is not None:
+                return True
+        return False
+
     def injector(self) -> MacInjector:
+        """Raises PlatformError without the permission: macOS drops what is pressed, and says nothing."""
+        problem = refusal(self._quartz, PRESSING)
+        if problem:
+            raise PlatformError(problem)
         return MacInjector(self, self._keyboard, self._mouse)
 
     def listener(self, callback: Callable[[RawInput], None]) -> MacListener:
-        return MacListener(self._keyboard, self._mouse, callback)
+        return MacListener(self._keyboard, self._mouse, callback, refusal(self._quartz, HEARING))
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -136,6 +167,8 @@ class MacInjector:
         rect = self._port.client_rect(window_id) if result == "sent" else None
         if rect is not None and point is not None:
             place = place_in_window(point, rect, margin_px)
+        if result == "sent":
+            result = self._check_place(window_id, place, any(name in _BUTTONS for name in presses))
         before_ns = time.monotonic_ns()
         if result == "sent" and not dry_run:
             self.release(releases)
@@ -163,6 +196,11 @@ class MacInjector:
     def close(self) -> None:
         """Nothing is held open."""
 
+    def _check_place(self, window_id: int, place: tuple[int, int] | None, clicks: bool) -> GateResult:
+        if place is not None and not self._port.is_on_a_screen(*place):
+            return "off_screen"
+        return "covered" if clicks and self._port.covers(window_id, *(place or self._port.pointer())) else "sent"
+
     def _press(self, name: str, down: bool) -> None:
         if name in _BUTTONS:
             button = getattr(self._mouse.Button, _BUTTONS[name])
@@ -174,12 +212,15 @@ class MacInjector:
 
 
 class MacListener:
-    """pynput's two listeners. Every event is marked as possibly injected: macOS does not tell."""
+    """pynput's two listeners. Every event is marked as possibly injected: macOS does not tell.
 
-    def __init__(self, keyboard: Any, mouse: Any, callback: Callable[[RawInput], None]) -> None:
-        self._keyboard, self._mouse, self._callback = keyboard, mouse, callback
+    ``refused``: why macOS would let it hear nothing.
+    """
+
+    def __init__(self, keyboard: Any, mouse: Any, callback: Callable[[RawInput], None], refused: str = "") -> None:
+        self._keyboard, self._mouse, self._callback, self._refused = keyboard, mouse, callback, refused
         self._threads: list[Any] = []
-        self._down: set[str] = set()
+        self._held: Held[str] = Held()
 
     @property
     def failure(self) -> str:
@@ -187,11 +228,13 @@ class MacListener:
             return "not started"
         if all(thread.is_alive() for thread in self._threads):
             return ""
-        return "macOS ended the listening; allow Input Monitoring for the terminal in the privacy settings"
+        return f"macOS ended the listening; {HEARING.remedy}"
 
     def start(self) -> None:
         if self._threads:
             return
+        if self._refused:
+            raise PlatformError(self._refused)
         self._threads = [
             self._keyboard.Listener(on_press=self._key_press, on_release=self._key_release),
             self._mouse.Listener(on_move=self._move, on_click=self._click, on_scroll=self._scroll),
@@ -213,26 +256,25 @@ class MacListener:
 
     def _key(self, key: Any, press: bool) -> None:
         code = getattr(getattr(key, "value", key), "vk", None)
-        if code is None:
+        if code is None:  # a media key: it has no place in our table
             return
-        name = _NAMES.get(int(code)) or code_name(int(code))
-        if press and name in self._down:
-            return
-        with contextlib.suppress(KeyError):
-            (self._down.add if press else self._down.remove)(name)
-        self._tell("press" if press else "release", name)
+        name, now_ns = _NAMES.get(int(code)) or code_name(int(code)), time.monotonic_ns()
+        if self._held.changes(name, press, now_ns):
+            self._tell(RawInput(now_ns, "press" if press else "release", name))
 
     def _move(self, x: float, y: float, *_rest: Any) -> None:
-        self._tell("move", "", round(x), round(y))
+        self._tell(RawInput(time.monotonic_ns(), "move", "", round(x), round(y)))
 
     def _click(self, x: float, y: float, button: Any, press: bool, *_rest: Any) -> None:
         name = next((ours for ours, theirs in _BUTTONS.items() if theirs == button.name), f"mouse_{button.name}")
-        self._tell("press" if press else "release", name, round(x), round(y))
+        self._tell(RawInput(time.monotonic_ns(), "press" if press else "release", name, round(x), round(y)))
 
     def _scroll(self, x: float, y: float, dx: float, dy: float, *_rest: Any) -> None:
-        self._callback(
-            RawInput(time.monotonic_ns(), "scroll", "", round(x), round(y), round(dx), round(dy), device="unknown", injected=True)
-        )
+        self._tell(RawInput(time.monotonic_ns(), "scroll", "", round(x), round(y), round(dx), round(dy)))
 
-    def _tell(self, kind: Any, name: str, x: int | None = None, y: int | None = None) -> None:
-        self._callback(RawInput(time.monotonic_ns(), kind, name, x, y, device="unknown", injected=True))
+    def _tell(self, raw: RawInput) -> None:
+        """An exception would end pynput's thread: it is told and forgotten."""
+        try:
+            self._callback(replace(raw, device="unknown", injected=True))
+        except Exception:
+            log.exception("an input event was not handled: %s", raw.kind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from data.geometry import Rect
 
@@ -49,8 +49,14 @@ class RawInput:
     injected: bool = False
 
 
-GateResult = Literal["sent", "no_focus", "hidden", "closed", "covered", "off_screen"]
+GateResult = Literal["sent", "no_focus", "hidden", "closed", "covered", "off_screen", "elevated"]
 """What became of an injection. Everything but ``sent`` means that nothing at all was pressed or moved."""
+
+ELEVATED: Final = (
+    "its program runs with more rights than Secondseat (as administrator), and Windows lets it neither be heard nor driven;"
+    " start the game without them, or Secondseat with the same"
+)
+"""What is said of an ``elevated`` window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,10 @@ class Port(Protocol):
 
     def scale(self) -> float:
         """Screen pixels per unit of the toolkit's coordinates; 1.0 where they are the same."""
+        ...
+
+    def obstacle(self, window_id: int) -> str:
+        """Why the window can be neither driven nor heard, though it is there, and what to do; empty when it can."""
         ...
 
     def injector(self) -> Injector: ...

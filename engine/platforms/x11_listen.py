@@ -15,6 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
+from engine.platforms.held import Held
 from engine.platforms.port import PlatformError, RawInput
 from engine.platforms.x11_keys import SCROLL_STEPS, button_name, read_key_table
 from engine.platforms.xlib import LOST, close_display, open_display
@@ -46,7 +47,7 @@ class X11EventReader:
         self._root = connection.screen().root
         self._keys = read_key_table(connection)
         self._devices: dict[int, str] = {}
-        self._down: set[tuple[str, int]] = set()
+        self._held: Held[tuple[str, int]] = Held()
         self._move: tuple[int, int] | None = None  # source id and time of a motion not yet told
         self._last_move_ns = 0
         self._offset_ns: int | None = None
@@ -105,7 +106,7 @@ class X11EventReader:
         injected = "XTEST" in device
         if kind in (_RAW_KEY_PRESS, _RAW_KEY_RELEASE):
             press, what = kind == _RAW_KEY_PRESS, ("key", detail)
-            if not self._changes(what, press):
+            if not self._held.changes(what, press, at_ns):
                 return
             found.append(RawInput(at_ns, "press" if press else "release", self._keys.name(detail), device=device, injected=injected))
             return
@@ -115,18 +116,8 @@ class X11EventReader:
             if press:
                 dx, dy = SCROLL_STEPS[detail]
                 found.append(RawInput(at_ns, "scroll", "", x, y, dx, dy, device, injected))
-        elif self._changes(("button", detail), press):
+        elif self._held.changes(("button", detail), press, at_ns):
             found.append(RawInput(at_ns, "press" if press else "release", button_name(detail), x, y, device=device, injected=injected))
-
-    def _changes(self, what: tuple[str, int], press: bool) -> bool:
-        """Folds auto-repeat: a press of what is down already is none. A release always counts."""
-        if not press:
-            self._down.discard(what)
-            return True
-        if what in self._down:
-            return False
-        self._down.add(what)
-        return True
 
     def _tell_move(self, found: list[RawInput], now_ns: int, at_once: bool = False) -> None:
         if self._move is None or not (at_once or now_ns - self._last_move_ns >= _MOVE_INTERVAL_NS):
