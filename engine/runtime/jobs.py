@@ -1,7 +1,8 @@
 """Long work as child processes: their progress stands in files that are tailed, so a job outlives the face.
 
-A job's folder, ``<workspace>/logs/jobs/<id>``, holds ``job.json`` (what it is, its process), ``progress.jsonl``
-(see ``progress.ProgressFile``) and ``output.log`` (everything it printed).
+A job's folder, ``<workspace>/logs/jobs/<id>``, holds ``job.json`` (what it is, its process, the engine that looks after
+it), ``progress.jsonl`` (see ``progress.ProgressFile``) and ``output.log`` (everything it printed). A job whose engine has
+handed it over, or is gone, is taken up by the next engine of the workspace, also when it has ended meanwhile.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from data.files import write_json
+from data.locks import Identity, identity
+from engine.restore import restored
 from engine.runtime.progress import last_line
 from engine.state import JobPhase, JobState
 
@@ -39,11 +41,24 @@ def child_environment() -> dict[str, str]:
 class _Job:
     state: JobState
     folder: Path
-    pid: int
-    created_s: float  # the process's start time: a pid alone may be used again
+    child: Identity | None  # None: it had ended before it could be looked at
+    arguments: dict[str, Any]
     process: subprocess.Popen[bytes] | None = None
     stop_asked_s: float = 0.0
     stops_sent: int = 0
+
+    def write_down(self, *, owned: bool = True) -> None:
+        """Keep ``job.json`` as it is now; not ``owned``: any engine may take the job up."""
+        known: dict[str, Any] = {
+            "id": self.state.id,
+            "kind": self.state.kind,
+            "title": self.state.title,
+            "arguments": self.arguments,
+            "process": _to_json(self.child),
+            "engine": _to_json(identity()) if owned else None,
+            "ended": "" if self.state.phase == "running" else self.state.phase,
+        }
+        write_json(self.folder / "job.json", known)
 
 
 class JobRunner:
@@ -52,6 +67,7 @@ class JobRunner:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._jobs: dict[str, _Job] = {}
+        self._ended_alone: list[JobState] = []  # while no engine looked
         self._adopt()
 
     def start(self, kind: str, title: str, arguments: dict[str, Any]) -> str:
@@ -69,12 +85,10 @@ class JobRunner:
                 env=child_environment(),
                 start_new_session=os.name == "posix",
             )
-        created_s = _created_s(process.pid)
-        (folder / "job.json").write_text(
-            json.dumps({"id": job_id, "kind": kind, "title": title, "arguments": arguments, "pid": process.pid, "created_s": created_s}),
-            encoding="utf-8",
-        )
-        self._jobs[job_id] = _Job(JobState(job_id, kind, title, "running", "starting"), folder, process.pid, created_s, process)
+        state = JobState(job_id, kind, title, "running", "starting")
+        job = _Job(state, folder, identity(process.pid), arguments, process)
+        job.write_down()
+        self._jobs[job_id] = job
         return job_id
 
     def stop(self, job_id: str) -> str:
@@ -96,40 +110,78 @@ class JobRunner:
 
     def poll(self) -> list[JobState]:
         """Read the progress files; the jobs that ended since the last call."""
-        ended: list[JobState] = []
+        ended, self._ended_alone = self._ended_alone, []
         for job in self._jobs.values():
             if job.state.phase != "running":
                 continue
             self._push_stop(job)
-            code = job.process.poll() if job.process is not None else (None if _alive(job.pid, job.created_s) else 0)
+            alive = job.process.poll() is None if job.process is not None else _alive(job.child)
             job.state = _read(job)
-            if code is None:
-                continue
-            job.state = _ended(job, code)
-            ended.append(job.state)
+            if not alive:
+                self._note_end(job)
+                ended.append(job.state)
         return ended
+
+    def stop_all(self) -> None:
+        """Ask every job to save and stop; ``poll`` tells when they have."""
+        for job_id in self.running():
+            self.stop(job_id)
+
+    def kill_all(self) -> list[str]:
+        """End by force what still runs: its last checkpoint stays. The titles."""
+        running = [self._jobs[job_id] for job_id in self.running()]
+        for job in running:
+            _send(job.child, _STOP_SIGNALS[-1])
+            if job.process is not None:
+                job.process.wait(2.0)
+            job.stop_asked_s = job.stop_asked_s or time.monotonic()
+        self.poll()
+        return [job.state.title for job in running]
+
+    def release(self) -> list[str]:
+        """Leave the running jobs to the next engine of this workspace. The titles."""
+        running = [self._jobs.pop(job_id) for job_id in self.running()]
+        for job in running:
+            job.write_down(owned=False)
+            if job.process is not None:
+                job.process.returncode = 0  # no child of ours to wait for any more
+        return [job.state.title for job in running]
+
+    def _note_end(self, job: _Job) -> None:
+        job.state = _ended(job, job.process.returncode if job.process is not None else None)
+        try:
+            job.write_down()
+        except OSError as error:  # a full disk must not keep the others from being watched
+            log.warning("%s: its end could not be written down: %s", job.state.title, error.strerror or error)
 
     def _push_stop(self, job: _Job) -> None:
         if not job.stop_asked_s:
             return
         waited_s = time.monotonic() - job.stop_asked_s
         while job.stops_sent < len(_STOP_AFTER_S) and waited_s >= _STOP_AFTER_S[job.stops_sent]:
-            if _alive(job.pid, job.created_s):
-                os.kill(job.pid, _STOP_SIGNALS[job.stops_sent])
+            _send(job.child, _STOP_SIGNALS[job.stops_sent])
             job.stops_sent += 1
 
     def _adopt(self) -> None:
-        """Take up jobs that an earlier engine started and that still run."""
+        """Take up jobs that an earlier engine started and nobody looks after: those that run, and those that have ended since."""
         for path in sorted(self._folder.glob("*/job.json")):
             try:
                 known = json.loads(path.read_text(encoding="utf-8"))
-                pid, created_s = int(known["pid"]), float(known["created_s"])
-                job = _Job(JobState(str(known["id"]), str(known["kind"]), str(known["title"]), "running"), path.parent, pid, created_s)
+                state = JobState(str(known["id"]), str(known["kind"]), str(known["title"]), "running")
+                job = _Job(state, path.parent, _from_json(known["process"]), dict(known["arguments"]))
+                ended, looked_after = str(known["ended"]), _alive(_from_json(known["engine"]))
             except (OSError, ValueError, KeyError, TypeError):
                 log.warning("%s is damaged and is left alone", path)
                 continue
-            if _alive(pid, created_s):
-                self._jobs[job.state.id] = job
+            if ended or looked_after:
+                continue
+            job.state = _read(job)
+            self._jobs[job.state.id] = job
+            if _alive(job.child):
+                job.write_down()
+            else:
+                self._note_end(job)
+                self._ended_alone.append(job.state)
 
 
 def _read(job: _Job) -> JobState:
@@ -147,28 +199,32 @@ def _read(job: _Job) -> JobState:
     )
 
 
-def _ended(job: _Job, code: int) -> JobState:
+def _ended(job: _Job, code: int | None) -> JobState:
+    """How it ended; ``code`` is None for a job of an earlier engine."""
     line = last_line(job.folder / "progress.jsonl")
     told = line.get("phase")
     if told in ("done", "failed", "cancelled"):
         phase: JobPhase = told
         return replace(job.state, phase=phase, eta_s=None, done=1.0 if phase == "done" else job.state.done)
-    why = f"ended with code {code}" if code >= 0 else f"killed by signal {-code}"
+    why = "its process is gone" if code is None else f"ended with code {code}" if code >= 0 else f"killed by signal {-code}"
     return replace(
         job.state, phase="cancelled" if job.stop_asked_s else "failed", eta_s=None, message=f"{why}; see {job.folder / 'output.log'}"
     )
 
 
-def _created_s(pid: int) -> float:
-    try:
-        return psutil.Process(pid).create_time()
-    except psutil.Error:
-        return 0.0
+def _to_json(process: Identity | None) -> dict[str, Any] | None:
+    return None if process is None else asdict(process)
 
 
-def _alive(pid: int, created_s: float) -> bool:
-    try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - created_s) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
+def _from_json(value: object) -> Identity | None:
+    return None if value is None else restored(Identity, value)
+
+
+def _alive(process: Identity | None) -> bool:
+    """Whether this very process lives; another one with its number does not count."""
+    return process is not None and identity(process.pid) == process
+
+
+def _send(process: Identity | None, number: int) -> None:
+    if process is not None and _alive(process):
+        os.kill(process.pid, number)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 
-import psutil
 import pytest
 
+from data.locks import Identity, identity
 from engine.runtime.jobs import JobRunner, child_environment
 from engine.runtime.progress import EtaReport, Progress, ProgressFile, last_line, part
 from engine.state import JobState
@@ -49,20 +51,27 @@ def sleeper(tmp_path: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def adopted(folder: Path, process: subprocess.Popen[bytes], created_s: float | None = None) -> JobRunner:
-    """A runner that finds the job of an earlier one."""
+def left_behind(folder: Path, process: Identity | None, engine: Identity | None = None, ended: str = "") -> JobRunner:
+    """The runner of an engine that finds the job of another one."""
     folder.mkdir(parents=True)
-    made_s = psutil.Process(process.pid).create_time() if created_s is None else created_s
-    described = {"id": "j1", "kind": "train", "title": "train all", "pid": process.pid, "created_s": made_s}
-    (folder / "job.json").write_text(json.dumps(described))
+    told = {"id": "j1", "kind": "train", "title": "train all", "arguments": {}, "ended": ended}
+    processes = {name: asdict(who) if who else None for name, who in (("process", process), ("engine", engine))}
+    (folder / "job.json").write_text(json.dumps({**told, **processes}))
     return JobRunner(folder.parent)
+
+
+def gone() -> Identity:
+    """An engine that was killed."""
+    own = identity()
+    assert own is not None
+    return replace(own, started="1")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_job_of_an_earlier_engine_is_taken_up_and_can_be_stopped(tmp_path: Path) -> None:
     process = sleeper(tmp_path)
     try:
-        jobs = adopted(tmp_path / "jobs" / "j1", process)
+        jobs = left_behind(tmp_path / "jobs" / "j1", identity(process.pid), gone())
         assert jobs.running() == ["j1"]
         ProgressFile(tmp_path / "jobs" / "j1" / "progress.jsonl")(Progress("epoch 3/80", 0.25, 12.0))
         jobs.poll()
@@ -78,7 +87,71 @@ def test_a_job_of_an_earlier_engine_is_taken_up_and_can_be_stopped(tmp_path: Pat
 def test_a_pid_that_was_used_again_is_not_taken_for_the_job(tmp_path: Path) -> None:
     process = sleeper(tmp_path)
     try:
-        assert adopted(tmp_path / "jobs" / "j1", process, created_s=1.0).running() == []
+        there = identity(process.pid)
+        assert there is not None
+        jobs = left_behind(tmp_path / "jobs" / "j1", replace(there, started="1"), gone())
+        assert jobs.running() == []
+        told = jobs.poll()
+        assert (told[0].phase, "its process is gone" in told[0].message) == ("failed", True)
+        jobs.stop_all()
+        jobs.kill_all()
+        assert process.poll() is None, "the stranger is left alone"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_job_that_another_living_engine_looks_after_is_left_to_it(tmp_path: Path) -> None:
+    process = sleeper(tmp_path)
+    try:
+        jobs = left_behind(tmp_path / "jobs" / "j1", identity(process.pid), identity())
+        assert (jobs.running(), jobs.states()) == ([], ())
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_job_is_handed_from_one_engine_to_the_next(tmp_path: Path) -> None:
+    """What ends while no engine looks is told once by the next one."""
+    first = JobRunner(tmp_path / "jobs")
+    job_id = first.start("perceive", "perceive x", {"workspace": str(tmp_path), "session": "x"})
+    assert JobRunner(tmp_path / "jobs").running() == [], "it is the first engine's"
+    assert first.release() == ["perceive x"]
+    assert (first.running(), first.states()) == ([], ())
+    second = JobRunner(tmp_path / "jobs")
+    assert second.running() == [job_id]
+    second.release()
+    until = time.monotonic() + 30
+    while last_line(tmp_path / "jobs" / job_id / "progress.jsonl").get("phase") != "failed":
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    wait_for_exit(tmp_path / "jobs" / job_id)
+    third = JobRunner(tmp_path / "jobs")
+    assert [(job.phase, job.id) for job in third.poll()] == [("failed", job_id)]
+    assert third.poll() == []
+    assert JobRunner(tmp_path / "jobs").poll() == [], "told once"
+
+
+def wait_for_exit(folder: Path) -> None:
+    process = json.loads((folder / "job.json").read_text())["process"]
+    until = time.monotonic() + 10
+    while identity(process["pid"]) is not None:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_job_that_does_not_save_in_time_is_killed(tmp_path: Path) -> None:
+    process = sleeper(tmp_path)
+    process.send_signal(signal.SIGSTOP)  # it cannot take the order to stop
+    try:
+        jobs = left_behind(tmp_path / "jobs" / "j1", identity(process.pid), gone())
+        jobs.stop_all()
+        assert jobs.poll() == []
+        assert jobs.kill_all() == ["train all"]
+        assert process.wait(5) == -signal.SIGKILL
+        jobs.poll()
+        assert [job.phase for job in jobs.states()] == ["cancelled"]
     finally:
         process.kill()
         process.wait()
