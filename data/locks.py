@@ -19,6 +19,7 @@ from typing import IO, Any, Final
 
 LOCK_NAME: Final = "writer.lock"
 EDIT_LOCK_NAME: Final = ".edit.lock"
+RECORDER_LOCK_NAME: Final = ".recorder.lock"
 HEARTBEAT_S: Final = 15.0
 EDIT_WAIT_S: Final = 10.0
 """How long a small edit waits for another one, which takes milliseconds."""
@@ -102,29 +103,30 @@ def _parsed(content: bytes) -> Identity | None:
         return None
 
 
-class SessionLock:
-    """The lock of one session folder, held from construction to ``release``.
+class _OwnerLock:
+    """A file that names its owner, held from construction to ``release``. One whose owner is dead is taken over in place."""
 
-    A lock whose writer is dead is taken over in place. Raises Locked when a living writer holds it.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / LOCK_NAME
+    def __init__(self, path: Path, taken: str, contended: str) -> None:
+        """taken: what Locked says when a living process holds it; ``{pid}`` is its number. contended: when another
+        process is just taking it over."""
+        self.path, self._taken, self._contended = path, taken, contended
         own = identity()
         if own is None:
-            raise Locked(f"{folder.name}: this process cannot be identified")
+            raise Locked(f"{path.parent.name}: this process cannot be identified")
         content = json.dumps(asdict(own)).encode("ascii")
         try:
             with self.path.open("xb") as file:
                 file.write(content)
         except FileExistsError:
-            self._take_over(folder, content)
+            self._take_over(content)
 
-    def _take_over(self, folder: Path, content: bytes) -> None:
-        # In place and under the system's own file lock: two that find the same dead writer cannot both win.
-        with self.path.open("r+b") as file, _exclusive(file, folder.name):
-            if _alive(file.read(), os.fstat(file.fileno()).st_mtime):
-                raise Locked(f"{folder.name}: another process is writing this session")
+    def _take_over(self, content: bytes) -> None:
+        # In place and under the system's own file lock: two that find the same dead owner cannot both win.
+        with self.path.open("r+b") as file, _exclusive(file, self._contended):
+            before = file.read()
+            if _alive(before, os.fstat(file.fileno()).st_mtime):
+                owner = _parsed(before)
+                raise Locked(self._taken.replace("{pid}", str(owner.pid) if owner is not None else "unknown"))
             file.seek(0)
             file.truncate()
             file.write(content)
@@ -138,15 +140,38 @@ class SessionLock:
         self.path.unlink(missing_ok=True)
 
 
+class SessionLock(_OwnerLock):
+    """The lock of one session folder. Raises Locked when a living writer holds it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            folder / LOCK_NAME,
+            f"{folder.name}: another process is writing this session",
+            f"{folder.name}: another process is repairing this session",
+        )
+
+
+class RecorderLock(_OwnerLock):
+    """One recorder per workspace, while it records. Raises Locked, which says who records and what to do."""
+
+    def __init__(self, workspace: Path) -> None:
+        super().__init__(
+            workspace / RECORDER_LOCK_NAME,
+            f"process {{pid}} is recording into {workspace} already; end that recording first (F6 or F7 there), "
+            "or record into another workspace (--workspace)",
+            f"another process begins to record into {workspace} at this moment; try again",
+        )
+
+
 @contextlib.contextmanager
-def _exclusive(file: IO[bytes], name: str) -> Generator[None]:
+def _exclusive(file: IO[bytes], contended: str) -> Generator[None]:
     if os.name == "posix":
         import fcntl
 
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise Locked(f"{name}: another process is repairing this session") from error
+            raise Locked(contended) from error
     yield
 
 

@@ -226,6 +226,11 @@ class SessionWriter:
             self.metadata.notes.append(text)
             self._dirty = True
 
+    def note_pressed(self, time_ns: int) -> None:
+        """When F5 was pressed, for a recording that begins before it."""
+        self.metadata.pressed_ns = time_ns
+        self._dirty = True
+
     def set_scale(self, scale: float) -> None:
         """The scale of the views that follow."""
         self.metadata.scale = scale

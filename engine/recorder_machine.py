@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.state import AlertKind
+
 RecorderKey = Literal["f5", "f6", "f7"]
 Level = Literal["info", "warning", "error"]
 MachinePhase = Literal["idle", "recording", "unsaved"]
@@ -62,10 +64,11 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Tell the person."""
+    """Tell the person. ``alert``: what kind of notice it is for somebody who does not see the terminal; empty: none."""
 
     level: Level
     text: str
+    alert: AlertKind = ""
 
 
 Command = Begin | Pause | Resume | Finish | Settle | Say
@@ -109,19 +112,19 @@ class RecorderMachine:
             commands.append(Settle("saved", "the recording before was saved, since a new one begins"))
         self.phase = "idle"
         if refusal is not None:
-            return [*commands, Say("error", f"cannot record: {refusal}")]
+            return [*commands, Say("error", f"cannot record: {refusal}", "failure")]
         self.phase = "recording"
         self.frames = 0
         commands.append(Begin(time_ns))
         if self.waiting:
-            return [*commands, Pause(time_ns, self.waiting), Say("warning", f"recording waits: {self.waiting}")]
-        return [*commands, Say("info", "recording: F5 stops, F6 saves, F7 discards")]
+            return [*commands, Pause(time_ns, self.waiting), Say("warning", f"recording waits: {self.waiting}", "pause")]
+        return [*commands, Say("info", "recording: F5 stops, F6 saves, F7 discards", "start")]
 
     def _end(self, time_ns: int, then: Literal["unsaved", "saved", "trash"], why: str = "") -> list[Command]:
         if self.frames == 0:
             self.phase = "idle"
             reason = self.waiting or "no picture came before it was stopped"
-            return [Finish(time_ns, "nothing"), Say("warning", f"nothing was captured, because {reason}")]
+            return [Finish(time_ns, "nothing"), Say("warning", f"nothing was captured, because {reason}", "failure")]
         self.phase = "unsaved" if then == "unsaved" else "idle"
         return [Finish(time_ns, then, why)]
 
@@ -131,8 +134,8 @@ class RecorderMachine:
         if self.phase != "recording" or bool(before) == bool(reason):
             return []
         if reason:
-            return [Pause(time_ns, reason), Say("warning", f"recording paused: {reason}")]
-        return [Resume(time_ns), Say("info", "recording goes on")]
+            return [Pause(time_ns, reason), Say("warning", f"recording paused: {reason}", "pause")]
+        return [Resume(time_ns), Say("info", "recording goes on", "resume")]
 
     def captured(self) -> None:
         """One picture was taken in."""

@@ -10,23 +10,26 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
+from data.encoder import EncodedFrame
 from data.files import free_bytes
 from data.metadata import Metadata
 from data.schema import Frame, InputEvent, Step
 from data.session import SessionWriter
 from data.trash import trash_folder
-from engine.recorder_machine import Level
-
-if TYPE_CHECKING:
-    from engine.recorder import RecordingSettings
+from engine.prebuffer import Past
+from engine.recorder_intake import RecordingSettings
+from engine.recorder_machine import Finish, Level, Pause, Resume, Settle
+from engine.recorder_queue import Counted, Item, Marked, Remark
+from engine.state import AlertKind
 
 TEND_S: Final = 1.0
 RESERVE_BYTES: Final = 1_500_000
 """Recording stops while at least this much is free ..."""
 RESERVE_S: Final = 3.0
 """... and at least so many seconds of recording at its present rate."""
+RATE_AFTER_S: Final = 5.0
 _WAITING_ROWS: Final = 5000
 
 
@@ -49,6 +52,7 @@ class Outcome:
 
     level: Level
     text: str
+    alert: AlertKind
     session: str = ""
 
 
@@ -58,6 +62,8 @@ class RecordingSink:
     def __init__(self, saved: Callable[[Path], None] | None = None) -> None:
         self.recording = 0
         self.figures = Figures()
+        self.usual_bytes_per_s = 0.0
+        """What a second of the newest recording took on disk; 0 when none was long enough."""
         self._saved = saved
         self._settings: RecordingSettings | None = None
         self._writer: SessionWriter | None = None
@@ -67,44 +73,75 @@ class RecordingSink:
         self._size_bytes = 0
         self._bytes_per_s = 0.0
 
-    def begin(self, recording: int, settings: RecordingSettings) -> None:
+    def begin(self, recording: int, settings: RecordingSettings, past: Past | None = None, pressed_ns: int = 0) -> None:
+        """A recording begins, with what the pre-buffer holds."""
         self.recording = recording
         self._settings = settings
         self._waiting.clear()
         self._tended_s, self._size_bytes, self._bytes_per_s = time.monotonic(), 0, 0.0
         self.figures = Figures()
-
-    def frame(self, frame: Frame) -> None:
-        if self._writer is None:
-            settings = self._settings
-            if settings is None:
-                return
-            height, width = frame.image.shape[:2]
-            self._writer = SessionWriter.create(
-                settings.workspace,
-                settings.kind,
-                settings.profile,
-                settings.source,
-                settings.fps,
-                (width, height),
-                tick_hz=settings.tick_hz,
-                scale=settings.scale,
-                start_ns=frame.time_ns,
-                details=settings.details,
-            )
-            for act in self._waiting:
-                act(self._writer)
-            self._waiting.clear()
-        self._writer.write_frame(frame)
+        if past is None:
+            return
+        writer = self._create(settings, past.size, past.start_ns)
+        writer.note_pressed(pressed_ns)
+        for item in past.items:
+            if isinstance(item, EncodedFrame):
+                writer.write_encoded(item)
+            else:
+                self.take(item)
         self._update()
 
-    def event(self, event: InputEvent) -> None:
-        self.later(lambda writer: writer.write_event(event))
+    def take(self, item: Item) -> Outcome | None:
+        """Does what one item of the present recording's queue says. The outcome, when it ends one."""
+        if isinstance(item, Frame):
+            self._frame(item)
+        elif isinstance(item, InputEvent):
+            self._later(lambda writer: writer.write_event(item))
+        elif isinstance(item, Step):
+            self._later(lambda writer: writer.write_step(item))
+        elif isinstance(item, Marked):
+            self._later(lambda writer: writer.mark(item.what, item.start_ns, item.end_ns, item.reason))
+        elif isinstance(item, Remark):
+            self._later(lambda writer: writer.note(item.text))
+        elif isinstance(item, Pause):
+            self._later(lambda writer: writer.begin_gap(item.time_ns, item.reason))
+        elif isinstance(item, Resume):
+            self._later(lambda writer: writer.end_gap(item.time_ns))
+        elif isinstance(item, Counted):
+            self.counted(item.dropped_frames, item.refused_events)
+        elif isinstance(item, Finish):
+            return self._finish(item.then, item.why, item.time_ns)
+        return None
 
-    def step(self, step: Step) -> None:
-        self.later(lambda writer: writer.write_step(step))
+    def _frame(self, frame: Frame) -> None:
+        writer = self._writer
+        if writer is None:
+            if self._settings is None:
+                return
+            height, width = frame.image.shape[:2]
+            writer = self._create(self._settings, (width, height), frame.time_ns)
+            for act in self._waiting:
+                act(writer)
+            self._waiting.clear()
+        writer.write_frame(frame)
+        self._update()
 
-    def later(self, act: Callable[[SessionWriter], None]) -> None:
+    def _create(self, settings: RecordingSettings, size: tuple[int, int], start_ns: int) -> SessionWriter:
+        self._writer = SessionWriter.create(
+            settings.workspace,
+            settings.kind,
+            settings.profile,
+            settings.source,
+            settings.fps,
+            size,
+            tick_hz=settings.tick_hz,
+            scale=settings.scale,
+            start_ns=start_ns,
+            details=settings.details,
+        )
+        return self._writer
+
+    def _later(self, act: Callable[[SessionWriter], None]) -> None:
         """Does something to the session: now, or once its first picture has come."""
         if self._writer is not None:
             act(self._writer)
@@ -140,11 +177,13 @@ class RecordingSink:
         size, free = writer.size_bytes(), free_bytes(writer.folder)
         self._bytes_per_s = max(self._bytes_per_s * 0.8, (size - self._size_bytes) / passed_s)
         self._size_bytes = size
+        if writer.duration_s > RATE_AFTER_S:
+            self.usual_bytes_per_s = size / writer.duration_s
         self._update()
         self.figures = replace(self.figures, size_bytes=size, disk_free_bytes=free)
         return free < max(RESERVE_BYTES, RESERVE_S * self._bytes_per_s)
 
-    def finish(self, then: Literal["unsaved", "saved", "trash", "nothing"], why: str, end_ns: int) -> Outcome | None:
+    def _finish(self, then: Literal["unsaved", "saved", "trash", "nothing"], why: str, end_ns: int) -> Outcome | None:
         """Ends the present recording. None when there is nothing to tell (nothing was captured: that is said elsewhere)."""
         writer = self._writer
         if writer is None:
@@ -153,55 +192,57 @@ class RecordingSink:
         if writer.counts.frames == 0:
             self._over()
             writer.remove()
-            return Outcome("warning", "nothing was captured, because no picture could be written")
+            return Outcome("warning", "nothing was captured, because no picture could be written", "failure")
         metadata = writer.close("saved" if then == "saved" else "unsaved", end_ns)
         self._over()
         if then == "saved":
             return self._was_saved(writer, metadata, why)
         self._unsaved = writer
         if then == "trash":
-            return self.settle("trash", why)
-        return Outcome("info", f"stopped: {_figures(metadata)}. F6 saves it, F7 discards it")
+            return self.settle(Settle("trash", why))
+        return Outcome("info", f"stopped: {_figures(metadata)}. F6 saves it, F7 discards it", "stop")
 
     def _over(self) -> None:
         self.recording = 0
         self._writer = None
         self._waiting.clear()
 
-    def settle(self, then: Literal["saved", "trash"], why: str) -> Outcome | None:
+    def settle(self, decision: Settle) -> Outcome | None:
         """Decides over the unsaved session."""
         writer, self._unsaved = self._unsaved, None
         if writer is None:
             return None
-        if then == "saved":
-            return self._was_saved(writer, writer.settle(), why)
+        if decision.then == "saved":
+            return self._was_saved(writer, writer.settle(), decision.why)
         writer.unlock()
         trash_folder(writer.folder)
-        return Outcome("info", f"discarded {writer.id}: it is in the trash, 'secondseat sessions trash --undo last' brings it back")
+        undo = "'secondseat sessions trash --undo last' brings it back"
+        return Outcome("info", f"discarded {writer.id}: it is in the trash, {undo}", "discard")
 
     def fail(self, why: str, end_ns: int) -> Outcome | None:
         """Ends the present recording after a failure and tells why, with the number of frames that were kept."""
         writer = self._writer
         self._over()
         if writer is None:
-            return Outcome("error", why.replace(", recording stopped and saved", ": nothing was recorded"))
+            return Outcome("error", why.replace(", recording stopped and saved", ": nothing was recorded"), "failure")
         if writer.counts.frames == 0:
             writer.remove()
-            return Outcome("error", f"{why.replace(' and saved', '')}: nothing was captured")
+            return Outcome("error", f"{why.replace(' and saved', '')}: nothing was captured", "failure")
         writer.note(why)
         try:
             metadata = writer.close("saved", end_ns)
         except OSError as error:
             kept = "what is on disk is kept and will be repaired at the next start"
-            return Outcome("error", f"{why.replace(' and saved', '')}, but it could not be closed ({error.strerror or error}): {kept}")
+            why = why.replace(" and saved", "")
+            return Outcome("error", f"{why}, but it could not be closed ({error.strerror or error}): {kept}", "failure")
         if self._saved is not None:
             self._saved(writer.folder)
-        return Outcome("error", f"{why} ({metadata.counts.frames} frames)", writer.id)
+        return Outcome("error", f"{why} ({metadata.counts.frames} frames)", "failure", writer.id)
 
     def _was_saved(self, writer: SessionWriter, metadata: Metadata, why: str) -> Outcome:
         if self._saved is not None:
             self._saved(writer.folder)
-        return Outcome("info", f"{why + ': ' if why else ''}saved {writer.id} ({_figures(metadata)})", writer.id)
+        return Outcome("info", f"{why + ': ' if why else ''}saved {writer.id} ({_figures(metadata)})", "save", writer.id)
 
 
 def _figures(metadata: Metadata) -> str:

@@ -5,87 +5,17 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from data.catalog import list_sessions
-from data.metadata import Source
-from data.profile import ARENA_PROFILE
-from data.schema import Frame, InputEvent
+from data.schema import Frame
 from data.session import SessionWriter, open_session
 from data.trash import list_trash, undo
-from engine.recorder import Recorder, RecordingSettings
-from tests.support.sessions import FRAME_NS, picture, step
-
-
-class Clock:
-    """A clock that the test turns; one that stands still makes every time in a session exact."""
-
-    def __init__(self) -> None:
-        self.now = 100_000_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
-class Rig:
-    def __init__(self, workspace: Path, **options: int) -> None:
-        self.workspace = workspace
-        self.clock = Clock()
-        self.said: list[str] = []
-        self.number = 0
-        settings = RecordingSettings(workspace, ARENA_PROFILE, Source(kind="arena", description="test"), fps=30.0)
-        self.recorder = Recorder(settings, lambda level, text: self.said.append(f"{level}: {text}"), now_ns=self.clock, **options)
-        self.recorder.start()
-
-    def play(self, frames: int, *, steps: bool = True) -> int:
-        """Offers so many frames (each with a step), 33 ms apart; returns how many were taken in."""
-        taken = 0
-        for _ in range(frames):
-            self.clock.now += FRAME_NS
-            seen = Frame(self.number, self.clock.now, picture(self.number % 128))
-            taken += self.recorder.offer_frame(seen)
-            if steps:
-                row = step(self.number)
-                observation = replace(row.observation, time_ns=self.clock.now, frame_time_ns=self.clock.now, frame_number=self.number)
-                self.recorder.offer_step(replace(row, observation=observation))
-            self.number += 1
-        return taken
-
-    def key(self, kind: str, name: str) -> bool:
-        return self.recorder.offer_event(InputEvent(self.clock.now, kind, name))  # type: ignore[arg-type]
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.recorder.press(key)  # type: ignore[arg-type]
-        assert self.recorder.wait()
-
-    def folders(self) -> list[Path]:
-        sessions = self.workspace / "sessions"
-        return sorted(sessions.iterdir()) if sessions.exists() else []
-
-
-MakeRig = Callable[..., Rig]
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[MakeRig]:
-    rigs: list[Rig] = []
-
-    def make(focused: bool = True, workspace: Path = tmp_path, **options: int) -> Rig:
-        made = Rig(workspace, **options)
-        if focused:
-            made.recorder.set_focus(True)
-        rigs.append(made)
-        return made
-
-    yield make
-    for made in rigs:
-        assert made.recorder.stop()
+from tests.support.recording import MakeRig
+from tests.support.sessions import FRAME_NS, picture
 
 
 def test_f5_f6_saves_what_was_offered(rig: MakeRig) -> None:

@@ -58,7 +58,7 @@ def test_a_refusal_begins_nothing_but_still_saves_the_old() -> None:
     machine = machine_in("unsaved")
     settled, said = machine.press("f5", 9, refusal="/x: Permission denied")
     assert isinstance(settled, Settle)
-    assert said == Say("error", "cannot record: /x: Permission denied")
+    assert said == Say("error", "cannot record: /x: Permission denied", "failure")
     assert machine.phase == "idle"
 
 
