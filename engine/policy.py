@@ -1,14 +1,13 @@
 """A policy in flight: three levels on their own clocks (1, 5 and 20 Hz of observation time), one action a tick.
 
 ``load_policy`` reads a bundle and refuses one that does not fit; ``Policy.act`` is called once per tick, always from the
-same thread. Torch is imported on loading. Nothing is remembered of past actions but when something was last pressed
+same thread. Nothing is remembered of past actions but when something was last pressed
 (refractory times) and which track was last clicked (the Tactician's ``since_click``).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -80,7 +79,7 @@ class _Reach:
 
 
 class Policy:
-    """Three levels that fly. Not thread-safe; the first ``act`` binds torch to one thread there."""
+    """Three levels that fly. Not thread-safe."""
 
     def __init__(
         self,
@@ -102,7 +101,6 @@ class Policy:
         self._holds = frozenset(card.get("holds", ()))
         self._normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
         self._history_s = max(LAGS_S) + 0.2
-        self._thread = 0
         self.reset()
 
     def reset(self) -> None:
@@ -120,7 +118,6 @@ class Policy:
 
     def act(self, observation: Observation) -> PolicyDecision:
         """One decision. Observations come in time order; one over ``GAP_S`` after the last starts anew."""
-        self._bind_thread()
         began = time.perf_counter()
         now = observation.time_ns
         if self._past and not 0 <= now - self._past[-1].time_ns <= GAP_S * 1e9:
@@ -152,14 +149,8 @@ class Policy:
         mode = MODES[self._mode] if self._mode < len(MODES) else ""
         return PolicyDecision(action, mode, self._target, timings)
 
-    def _bind_thread(self) -> None:
-        here = threading.get_ident()
-        if here != self._thread:
-            self._brains.bind_thread()
-            self._thread = here
-
     def _strategist(self, seen: Observation) -> None:
-        if not self._brains.has("strategist"):
+        if not self._brains.has_strategist:
             return
         steps = _steps(self.profile, [seen])
         self._seconds.append((seen.time_ns, summary_vectors(steps, np.zeros(1, np.int64))[0]))
@@ -169,7 +160,7 @@ class Policy:
         self._mode = self._brains.mode(self._normalisers["strategist"]["summary"].apply(vectors))
 
     def _tactician(self, seen: Observation) -> None:
-        if not self._brains.has("tactician"):
+        if not self._brains.has_tactician:
             return
         log = ClickLog(np.array([i for i, _ in self._clicks], np.int64), np.array([t for _, t in self._clicks], np.int64))
         inputs = set_inputs(_steps(self.profile, [seen]), np.zeros(1, np.int64), log)

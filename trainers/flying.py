@@ -1,4 +1,4 @@
-"""The three networks as a policy uses them in flight: one moment in, plain numbers out. Runs on the CPU, one thread."""
+"""The three networks as a policy uses them in flight: one moment in, plain numbers out. Numpy only, in one thread."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from data.checkpoint import fit_tensors
 from data.features import context_features, set_context_features, set_features, slot_features, summary_features
 from data.profile import GameProfile
 from data.steps import input_names
 from data.vocabulary import MODES
-from trainers.loop import put_tensors
-from trainers.networks.executor import Executor
-from trainers.networks.strategist import Strategist
-from trainers.networks.tactician import Tactician
+from trainers.networks.forward import ExecutorForward, Floats, StrategistForward, TacticianForward, sigmoid
+from trainers.networks.shape import executor_shapes, strategist_shapes, tactician_shapes
 
 Loaded = dict[str, tuple[dict[str, Any], dict[str, NDArray[Any]]]]
 
@@ -38,55 +36,54 @@ class Brains:
     """The networks of a bundle, by level (card and tensors). Raises CheckpointError when tensors do not fit."""
 
     def __init__(self, profile: GameProfile, levels: Loaded) -> None:
-        self._networks: dict[str, Any] = {}
-        modes = len(MODES)
+        self._strategist: StrategistForward | None = None
+        self._tactician: TacticianForward | None = None
         for level, (card, tensors) in levels.items():
             size = card["network"]
-            shape = (size["width"], size["layers"], size["heads"], 0.0)
+            width, layers, heads = size["width"], size["layers"], size["heads"]
             if level == "strategist":
-                network: Any = Strategist(len(summary_features(profile)), modes, *shape, int(card["history"]))
+                wanted = strategist_shapes(len(summary_features(profile)), len(MODES), width, layers, int(card["history"]))
+                self._strategist = StrategistForward(fit_tensors(tensors, wanted, level), layers, heads)
             elif level == "tactician":
-                network = Tactician(len(set_features(profile)), len(set_context_features(profile)), modes, *shape)
+                wanted = tactician_shapes(len(set_features(profile)), len(set_context_features(profile)), len(MODES), width, layers)
+                self._tactician = TacticianForward(fit_tensors(tensors, wanted, level), layers, heads)
             else:
-                aspect = profile.picture_size[1] / profile.picture_size[0]
-                network = Executor(
-                    len(slot_features(profile)), len(context_features(profile)), modes, len(input_names(profile)), aspect, *shape
-                )
-            put_tensors(network, tensors, level)
-            network.eval()
-            self._networks[level] = network
+                counts = (len(slot_features(profile)), len(context_features(profile)), len(MODES), len(input_names(profile)))
+                fitted = fit_tensors(tensors, executor_shapes(*counts, width, layers), level)
+                self._executor = ExecutorForward(fitted, layers, heads, profile.picture_size[1] / profile.picture_size[0])
 
-    def has(self, level: str) -> bool:
-        return level in self._networks
+    @property
+    def has_strategist(self) -> bool:
+        return self._strategist is not None
+
+    @property
+    def has_tactician(self) -> bool:
+        return self._tactician is not None
 
     @property
     def history(self) -> int:
-        """Seconds the Strategist looks back."""
-        return self._networks["strategist"].history
+        """Seconds the Strategist looks back; 0 without one."""
+        return self._strategist.history if self._strategist is not None else 0
 
-    def bind_thread(self) -> None:
-        """One torch thread in the calling thread: torch keeps this per thread."""
-        torch.set_num_threads(1)
-
-    @torch.inference_mode()
-    def mode(self, summaries_TD: NDArray[np.float32]) -> int:
+    def mode(self, summaries_TD: Floats) -> int:
         """The mode now, from normalised summaries in time order."""
-        return int(self._networks["strategist"](torch.from_numpy(summaries_TD)[None])[0, -1].argmax())
+        assert self._strategist is not None
+        return int(self._strategist(summaries_TD).argmax())
 
-    @torch.inference_mode()
-    def target(self, tracks: NDArray[np.float32], present: NDArray[np.bool_], context: NDArray[np.float32], mode: int) -> int:
+    def target(self, tracks: Floats, present: NDArray[np.bool_], context: Floats, mode: int) -> int:
         """The place in the set [1, N] of the target; N for none."""
-        args = (torch.from_numpy(tracks), torch.from_numpy(present), torch.from_numpy(context))
-        return int(self._networks["tactician"](*args, torch.tensor([mode]))[0].argmax())
+        assert self._tactician is not None
+        there = np.flatnonzero(present[0])
+        chosen = int(self._tactician(tracks[0, there], context[0], mode).argmax())
+        return int(there[chosen]) if chosen < len(there) else present.shape[1]
 
-    @torch.inference_mode()
     def look(
         self,
-        slots: NDArray[np.float32],
+        slots: Floats,
         present: NDArray[np.bool_],
-        boxes: NDArray[np.float32],
-        context: NDArray[np.float32],
-        own: NDArray[np.float32],
+        boxes: Floats,
+        context: Floats,
+        own: Floats,
         cursor: tuple[float, float] | None,
         mode: int,
         target: NDArray[np.bool_],
@@ -94,32 +91,24 @@ class Brains:
     ) -> Look:
         """All arrays with a leading 1. ``target`` marks at most one slot. ``reach``: go on to this slot, or to this point of the
         ground (slot = their number), instead of to what is likeliest now."""
-        network: Executor = self._networks["executor"]
-        at = torch.tensor([cursor if cursor is not None else (0.5, 0.5)], dtype=torch.float32)
-        known = torch.tensor([cursor is not None])
-        boxes_t = torch.from_numpy(boxes)
-        seen = network.see(
-            torch.from_numpy(slots),
-            torch.from_numpy(present),
-            boxes_t,
-            torch.from_numpy(own),
-            torch.from_numpy(context),
-            torch.tensor([mode]),
-            torch.from_numpy(target),
-        )
-        choice, point = network.choose(seen, boxes_t)
+        network = self._executor
+        there = np.flatnonzero(present[0])
+        ground, its_boxes = len(there), boxes[0, there]
+        marked = np.flatnonzero(target[0, there])
+        seen = network.see(slots[0, there], its_boxes, own[0], context[0], mode, int(marked[0]) if len(marked) else -1)
+        choice, point = network.choose(seen, its_boxes)
         if reach is not None and reach[1] is None:
-            choice, box = torch.tensor([reach[0]]), boxes_t[:, reach[0]]
-            point = (box[:, :2] + seen.on_offset[:, reach[0]] * box[:, 2:] / 2).clamp(0, 1)
+            choice = int(np.searchsorted(there, reach[0]))
+            point = network.on_slot(seen, its_boxes, choice)
         elif reach is not None:
-            choice, point = torch.tensor([reach[0]]), torch.tensor([reach[1]], dtype=torch.float32)
-        clicks, keys, held = network.act(seen, choice, point, at, known)
-        x, y = point[0].tolist()
+            choice, point = ground, np.array(reach[1], np.float32)
+        clicks, keys, held = network.act(seen, choice, point, None if cursor is None else np.array(cursor, np.float32))
+        x, y = point.tolist()
         return Look(
             (x, y),
-            int(choice),
-            float(torch.sigmoid(seen.intent[0])),
-            torch.sigmoid(clicks[0]).tolist(),
-            torch.sigmoid(keys[0]).tolist(),
-            torch.sigmoid(held[0]).tolist(),
+            int(there[choice]) if choice < ground else present.shape[1],
+            float(sigmoid(seen.intent)),
+            sigmoid(clicks).tolist(),
+            sigmoid(keys).tolist(),
+            sigmoid(held).tolist(),
         )

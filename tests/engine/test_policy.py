@@ -6,7 +6,6 @@ import dataclasses
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -137,22 +136,6 @@ def test_after_a_gap_it_starts_anew(bundle: Path) -> None:
     assert [(d.mode, d.target_id, d.action.onsets) for d in after] == fly(load_policy(bundle), late)
 
 
-def test_one_torch_thread_in_the_calling_thread(bundle: Path) -> None:
-    import torch
-
-    policy, found = load_policy(bundle), list[int]()
-
-    def tick() -> None:
-        torch.set_num_threads(2)
-        policy.act(session(1).observation(0))
-        found.append(torch.get_num_threads())
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    thread.join()
-    assert found == [1]
-
-
 def test_what_does_not_fit_is_refused_by_name(bundle: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="not a policy bundle"):
         load_policy(tmp_path)
@@ -171,9 +154,18 @@ def test_what_does_not_fit_is_refused_by_name(bundle: Path, tmp_path: Path) -> N
     assert load_policy(moved).name == "moved"
 
 
-def test_importing_the_module_loads_no_torch() -> None:
-    code = "import sys, engine.policy; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
+def test_a_policy_flies_without_torch(bundle: Path) -> None:
+    code = """
+import sys
+from data.profile import ARENA_PROFILE
+from data.schema import Observation, Status, Tracks
+from engine.policy import load_policy
+policy = load_policy(sys.argv[1])
+decision = policy.act(Observation(0, 0, 0, Status({}, {}, {}, {}), Tracks.empty(), (0.5, 0.5), True))
+sys.exit('torch' in sys.modules or not 0 <= decision.action.x <= 1)
+"""
+    root = Path(__file__).parents[2]
+    assert subprocess.run([sys.executable, "-c", code, str(bundle)], check=False, cwd=root).returncode == 0
 
 
 def test_the_motor_arrives_in_several_bounded_moves() -> None:

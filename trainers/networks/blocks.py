@@ -33,7 +33,7 @@ class Layer(nn.Module):
         super().__init__()
         self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attention = Attention(width, heads)
-        self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU("tanh"), nn.Linear(2 * width, width))
 
     def forward(self, x_BTD: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
         x_BTD = x_BTD + self.attention(self.norm_1(x_BTD), mask, causal)
@@ -59,7 +59,7 @@ class Trunk(nn.Module):
 
 
 def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(inputs, hidden), nn.GELU(), nn.Linear(hidden, outputs))
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.GELU("tanh"), nn.Linear(hidden, outputs))
 
 
 def smoothed_cross_entropy(logits_BC: Tensor, labels_B: Tensor, smoothing: float, weights_C: Tensor | None = None) -> Tensor:

@@ -19,20 +19,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
 
 import torch
 from torch import Tensor, nn
 
 from trainers.networks.blocks import Trunk, mlp
-
-GRID: Final = (20, 12)
-"""Columns and rows of the absolute cells."""
-PLACES: Final = ((0.14, 0.0), (0.1, 0.14), (0.1, -0.14))
-"""Where the places beside a track start from before anything is learnt: along and across, in picture widths."""
-CLICK_BUTTONS: Final = 2  # left and right; the middle button is a key like any other here
-MIN_SPREAD: Final = 0.012
-"""Smallest standard deviation of a place beside a track, in picture widths: a hand is no more exact."""
+from trainers.networks.shape import CELL_BIAS, CLICK_BUTTONS, GRID, LIKELY_PLACES, MIN_SPREAD, PLACE_REACH, PLACES, SPREAD_RANGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +97,10 @@ class Executor(nn.Module):
         context, slots = x[:, 0], x[:, 1:]
         both = torch.cat([slots, context[:, None].expand_as(slots)], dim=-1)
         pointed = self.component(both).masked_fill(~present_BK[..., None], float("-inf"))
-        logits = torch.cat([pointed[..., 0], pointed[..., 1:].flatten(1), self.cells(context) - 4.0], dim=1)
+        logits = torch.cat([pointed[..., 0], pointed[..., 1:].flatten(1), self.cells(context) - CELL_BIAS], dim=1)
         place = self.beside(both).unflatten(-1, (len(PLACES), 3))
         beside = self._beside(boxes_BK4, own_B2, place[..., :2])
-        spread = MIN_SPREAD + 0.1 * torch.sigmoid(place[..., 2] - 1.0)
+        spread = MIN_SPREAD + SPREAD_RANGE * torch.sigmoid(place[..., 2] - 1.0)
         return Seen(
             slots, context, logits.log_softmax(-1), torch.tanh(self.on_offset(slots)), beside, spread.flatten(1), self.intent(context)[:, 0]
         )
@@ -121,7 +113,7 @@ class Executor(nn.Module):
         # The ship itself looks to the right.
         along = torch.where(away > 0.01, line / away.clamp(min=1e-6), line.new_tensor([1.0, 0.0]))
         across = torch.stack([-along[..., 1], along[..., 0]], dim=-1)
-        offset = self.places_M2 + 0.2 * place_BKM2
+        offset = self.places_M2 + PLACE_REACH * place_BKM2
         return (anchor[:, :, None] + offset[..., :1] * along[:, :, None] + offset[..., 1:] * across[:, :, None]).flatten(1, 2)
 
     def ground_log_density(self, seen: Seen, points_BN2: Tensor) -> Tensor:
@@ -148,7 +140,7 @@ class Executor(nn.Module):
         to_01 = seen.beside.new_tensor([1.0, 1 / self.aspect])
         best_cell = self.centres_G2[seen.log_p[:, slots + places :].argmax(1)]
         # Only the likeliest places are candidates: an absent track's has no weight.
-        likely = seen.log_p[:, slots : slots + places].topk(min(8, places), dim=1)[1]
+        likely = seen.log_p[:, slots : slots + places].topk(min(LIKELY_PLACES, places), dim=1)[1]
         points = torch.cat([seen.beside.gather(1, likely[..., None].expand(-1, -1, 2)), best_cell[:, None]], dim=1) * to_01
         best = self.ground_log_density(seen, points).argmax(1)
         ground = torch.logsumexp(seen.log_p[:, slots:], 1) > torch.logsumexp(on, 1)

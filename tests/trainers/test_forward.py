@@ -1,0 +1,103 @@
+"""The flying form of the networks against the learning form: same tensors, same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from trainers.loop import tensors_of
+from trainers.networks.executor import Executor
+from trainers.networks.forward import ExecutorForward, StrategistForward, TacticianForward
+from trainers.networks.shape import executor_shapes, strategist_shapes, tactician_shapes
+from trainers.networks.strategist import Strategist
+from trainers.networks.tactician import Tactician
+
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+WIDTH, LAYERS, HEADS, MODES = 32, 2, 2, 5
+SLOTS, FEATURES, CONTEXT, INPUTS, ASPECT = 12, 9, 14, 7, 0.5625
+
+
+def network_of(kind: type[nn.Module], *arguments: Any) -> Any:
+    """A network with tensors larger than at the start of training, so that no part of it is nearly linear."""
+    torch.manual_seed(5)
+    network = kind(*arguments)
+    with torch.no_grad():
+        for values in network.parameters():
+            values.add_(0.3 * torch.randn_like(values))
+    return network.eval()
+
+
+def shapes_of(network: nn.Module) -> dict[str, tuple[int, ...]]:
+    return {name: values.shape for name, values in tensors_of(network).items()}
+
+
+@pytest.mark.parametrize("seconds", [1, 2, 17, 60])
+def test_the_strategist(seconds: int) -> None:
+    network = network_of(Strategist, FEATURES, MODES, WIDTH, LAYERS, HEADS, 0.0, 60)
+    assert shapes_of(network) == strategist_shapes(FEATURES, MODES, WIDTH, LAYERS, 60)
+    flying = StrategistForward(tensors_of(network), LAYERS, HEADS)
+    summaries = np.random.default_rng(seconds).normal(size=(seconds, FEATURES)).astype(np.float32)
+    with torch.inference_mode():
+        expected = network(torch.from_numpy(summaries)[None])[0, -1]
+    np.testing.assert_allclose(flying(summaries), expected, **CLOSE)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 12])
+def test_the_tactician_on_those_tracks_that_are_there(count: int) -> None:
+    network = network_of(Tactician, FEATURES, CONTEXT, MODES, WIDTH, LAYERS, HEADS, 0.0)
+    assert shapes_of(network) == tactician_shapes(FEATURES, CONTEXT, MODES, WIDTH, LAYERS)
+    flying = TacticianForward(tensors_of(network), LAYERS, HEADS)
+    rng = np.random.default_rng(count)
+    tracks, context = rng.normal(size=(SLOTS, FEATURES)).astype(np.float32), rng.normal(size=CONTEXT).astype(np.float32)
+    there = np.sort(rng.permutation(SLOTS)[:count])
+    present = np.isin(np.arange(SLOTS), there)
+    with torch.inference_mode():
+        expected = network(
+            torch.from_numpy(tracks)[None], torch.from_numpy(present)[None], torch.from_numpy(context)[None], torch.tensor([2])
+        )[0].numpy()
+    np.testing.assert_allclose(flying(tracks[there], context, 2), expected[np.append(there, SLOTS)], **CLOSE)
+
+
+@pytest.mark.parametrize("count", [0, 3, 7, 12])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_executor_sees_chooses_and_acts_alike(count: int, seed: int) -> None:
+    network = network_of(Executor, FEATURES, CONTEXT, MODES, INPUTS, ASPECT, WIDTH, LAYERS, HEADS, 0.0)
+    assert shapes_of(network) == executor_shapes(FEATURES, CONTEXT, MODES, INPUTS, WIDTH, LAYERS)
+    flying = ExecutorForward(tensors_of(network), LAYERS, HEADS, ASPECT)
+    rng = np.random.default_rng([count, seed])
+    slots, boxes = rng.normal(size=(SLOTS, FEATURES)).astype(np.float32), rng.random((SLOTS, 4), np.float32)
+    own, context = rng.random(2, np.float32), rng.normal(size=CONTEXT).astype(np.float32)
+    there = np.sort(rng.permutation(SLOTS)[:count])
+    if count:
+        boxes[there[0], :2] = own  # the ship itself
+    present = np.isin(np.arange(SLOTS), there)
+    target = int(there[-1]) if count and seed % 2 else -1
+    cursor = rng.random(2, np.float32) if seed < 3 else None
+
+    def row(values: Any) -> torch.Tensor:
+        return torch.from_numpy(np.asarray(values))[None]
+
+    with torch.inference_mode():
+        seen = network.see(row(slots), row(present), row(boxes), row(own), row(context), torch.tensor([1]), row(np.arange(SLOTS) == target))
+        choice, point = network.choose(seen, row(boxes))
+        at = row(cursor if cursor is not None else np.zeros(2, np.float32))
+        clicks, keys, held = network.act(seen, choice, point, at, torch.tensor([cursor is not None]))
+
+    mine = flying.see(slots[there], boxes[there], own, context, 1, int(np.searchsorted(there, target)) if target >= 0 else -1)
+    places = len(mine.spread) // count if count else 0
+    beside = (there[:, None] * places + np.arange(places)).ravel()
+    log_p = np.concatenate([seen.log_p[0].numpy()[there], seen.log_p[0].numpy()[SLOTS + beside], seen.log_p[0].numpy()[-240:]])
+    np.testing.assert_allclose(mine.log_p, log_p, **CLOSE)
+    np.testing.assert_allclose(mine.beside, seen.beside[0].numpy()[beside].reshape(-1, 2), **CLOSE)
+    np.testing.assert_allclose(mine.spread, seen.spread[0].numpy()[beside].ravel(), **CLOSE)
+    np.testing.assert_allclose(mine.on_offset, seen.on_offset[0].numpy()[there], **CLOSE)
+    np.testing.assert_allclose(mine.intent, seen.intent[0], **CLOSE)
+    its_choice, its_point = flying.choose(mine, boxes[there])
+    assert (int(there[its_choice]) if its_choice < count else SLOTS) == int(choice)
+    np.testing.assert_allclose(its_point, point[0], **CLOSE)
+    for its, expected in zip(flying.act(mine, its_choice, its_point, cursor), (clicks, keys, held), strict=True):
+        np.testing.assert_allclose(its, expected[0], **CLOSE)

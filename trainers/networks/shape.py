@@ -1,0 +1,81 @@
+"""What the two forms of the networks share (one learns, ``forward`` flies): constants, and the names and shapes of tensors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GRID: Final = (20, 12)
+"""Columns and rows of the absolute cells."""
+PLACES: Final = ((0.14, 0.0), (0.1, 0.14), (0.1, -0.14))
+"""Where the places beside a track start from before anything is learnt: along and across, in picture widths."""
+PLACE_REACH: Final = 0.2
+"""How far one unit of the network's output moves such a place, in picture widths."""
+CLICK_BUTTONS: Final = 2  # left and right; the middle button is a key like any other here
+MIN_SPREAD: Final = 0.012
+"""Smallest standard deviation of a place beside a track, in picture widths: a hand is no more exact."""
+SPREAD_RANGE: Final = 0.1
+CELL_BIAS: Final = 4.0
+"""Taken off the cells' logits, so that they start out unlikely beside the tracks."""
+LIKELY_PLACES: Final = 8
+"""So many places beside tracks are candidates for the ground's best point: an absent track's has no weight."""
+
+Shapes = dict[str, tuple[int, ...]]
+"""Names and shapes of a network's tensors."""
+
+
+def strategist_shapes(features: int, modes: int, width: int, layers: int, history: int) -> Shapes:
+    return {
+        "decay": (history, width),
+        **_mlp("embed", features, width, width),
+        **_trunk(width, layers),
+        **_linear("head", 2 * width, modes),
+    }
+
+
+def tactician_shapes(track_features: int, context_features: int, modes: int, width: int, layers: int) -> Shapes:
+    return {
+        **_mlp("embed_track", track_features, width, width),
+        **_linear("embed_context", context_features, width),
+        "embed_mode.weight": (modes + 1, width),
+        **_trunk(width, layers),
+        **_mlp("score", 2 * width, width, 1),
+        **_mlp("none", width, width, 1),
+    }
+
+
+def executor_shapes(slot_features: int, context_features: int, modes: int, inputs: int, width: int, layers: int) -> Shapes:
+    return {
+        **_mlp("embed_slot", slot_features + 1, width, width),
+        **_mlp("embed_context", context_features + 1, width, width),
+        "embed_mode.weight": (modes + 1, width),
+        **_trunk(width, layers),
+        **_mlp("component", 2 * width, width, 1 + len(PLACES)),
+        **_mlp("on_offset", width, width, 2),
+        **_mlp("beside", 2 * width, width, 3 * len(PLACES)),
+        **_linear("cells", width, GRID[0] * GRID[1]),
+        **_mlp("intent", width, width, 1),
+        **_linear("choice", width + 1, width),
+        **_mlp("click", 2 * width + 6, width, CLICK_BUTTONS),
+        **_mlp("keys", 2 * width + 1, width, 2 * inputs),
+    }
+
+
+def _linear(name: str, inputs: int, outputs: int) -> Shapes:
+    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+
+
+def _mlp(name: str, inputs: int, hidden: int, outputs: int) -> Shapes:
+    return _linear(f"{name}.0", inputs, hidden) | _linear(f"{name}.2", hidden, outputs)
+
+
+def _norm(name: str, width: int) -> Shapes:
+    return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+
+
+def _trunk(width: int, layers: int) -> Shapes:
+    shapes = _norm("trunk.norm", width)
+    for layer in (f"trunk.layers.{i}" for i in range(layers)):
+        shapes |= _norm(f"{layer}.norm_1", width) | _norm(f"{layer}.norm_2", width)
+        shapes |= _linear(f"{layer}.attention.qkv", width, 3 * width) | _linear(f"{layer}.attention.out", width, width)
+        shapes |= _mlp(f"{layer}.feed", width, 2 * width, width)
+    return shapes
