@@ -138,7 +138,8 @@ class SystemState:
     cpu_percent: float = 0.0
     memory_mb: float = 0.0
     loop_lag_p99_ms: float = 0.0
-    hotkeys: str = "off"
+    hotkeys: str = "off"  # the backend that hears them, "off: why", or "dead: why"
+    last_hotkey: str = ""  # the newest one that counted: "F5 20:31:07 (x11)"
     actuator: str = "off"
     display: str = ""
 

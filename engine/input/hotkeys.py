@@ -6,25 +6,26 @@ package (Windows; on Linux as root with /dev/input). Without either, keys work i
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
-import warnings
 from collections.abc import Callable, Collection
-from importlib import import_module
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from data.vocabulary import CONTROL_HOTKEYS
+from engine.input.keyboard_package import KeyboardPackage
+from engine.input.presses import Presses
 from engine.platforms import current_port
-from engine.platforms.keys import MODIFIERS
 from engine.platforms.port import Listener, PlatformError, Port, RawInput
 
 log = logging.getLogger(__name__)
 
-SAME_PRESS_NS: Final = 250_000_000
-"""One press heard globally and in the terminal comes within this time."""
-REPEAT_NS: Final = 700_000_000
-"""A terminal knows no releases: the same key again within the repeat delay is a held key."""
+TERMINAL: Final = "terminal"
+_FIRST_RETRY_NS: Final = 1_000_000_000
+_LAST_RETRY_NS: Final = 30_000_000_000
+_HERE_ONLY: Final = "keys work in this terminal only"
 
 HOTKEY_NAMES: Final[frozenset[str]] = frozenset({*(f"f{n}" for n in range(1, 25)), "pause", "scroll_lock", "insert", "print_screen"})
 
@@ -38,10 +39,25 @@ def check_hotkey(name: str) -> str:
     return key
 
 
+@dataclass(frozen=True, slots=True)
+class HotkeyPress:
+    """A press that counted: ``by`` is the backend that heard it first; ``time_ns`` monotonic, ``time_s`` wall clock."""
+
+    name: str
+    by: str
+    time_ns: int
+    time_s: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.name.upper()} {time.strftime('%H:%M:%S', time.localtime(self.time_s))} ({self.by})"
+
+
 class Hotkeys:
     """``on_hotkey(name)`` is called once per press, from a listener's thread or from the caller of ``terminal_press``.
 
-    A key with Ctrl, Shift, Alt or Meta is another key, except those in ``even_with_modifiers`` (the emergency stop).
+    ``check`` is called about twice a second: it starts a listener that died again, and looks whether the focused
+    window lets itself be heard.
     """
 
     def __init__(
@@ -54,31 +70,31 @@ class Hotkeys:
     ) -> None:
         self._on_hotkey = on_hotkey
         self._keys = frozenset(check_hotkey(key) for key in keys)
-        self._any_modifier = frozenset(even_with_modifiers)
         self._make_port, self._clock_ns = make_port, clock_ns
         self._lock = threading.Lock()
+        self._port_lock = threading.Lock()
+        self._presses = Presses(self._keys, even_with_modifiers, self._really_down)
         self._port: Port | None = None
         self._listener: Listener | None = None
-        self._keyboard: tuple[Any, Any] | None = None  # the package and its hook
+        self._keyboard: KeyboardPackage | None = None
         self._backend, self._why_off = "", "not started"
-        self._modifiers: set[str] = set()
-        self._down: set[str] = set()
-        self._global_ns: dict[str, int] = {}
-        self._terminal_ns: dict[str, int] = {}
-        self._last: tuple[str, int] | None = None
+        self._why_dead, self._next_try_ns, self._wait_ns = "", 0, _FIRST_RETRY_NS
+        self._obstacle = ""
+        self._last: HotkeyPress | None = None
 
     @property
-    def last(self) -> tuple[str, int] | None:
-        """The newest hotkey and when it was pressed (monotonic ns)."""
+    def last(self) -> HotkeyPress | None:
+        """The newest hotkey."""
         return self._last
 
     @property
     def state(self) -> str:
         """For the status line: the backend's name, or "off: why", or "dead: why"."""
-        if self._listener is not None and self._listener.failure:
-            return f"dead: {self._listener.failure}; keys work in this terminal only"
-        if self._keyboard is not None and not self._keyboard_lives():
-            return "dead: the keyboard package has stopped listening; keys work in this terminal only"
+        dead = self._death()
+        if dead:
+            return f"dead: {dead}; {_HERE_ONLY}"
+        if self._obstacle:
+            return f"{self._backend}, but not now: {self._obstacle}"
         return self._backend or f"off: {self._why_off}"
 
     def start(self) -> str:
@@ -86,53 +102,101 @@ class Hotkeys:
         if self._backend:
             return self.state
         try:
-            port = self._make_port()
-            try:
-                self._listener = port.listener(self._on_raw)
-                self._listener.start()
-            except PlatformError:
-                self._listener = None
-                port.close()
-                raise
-            self._port, self._backend = port, port.name
+            self._open_port()
         except PlatformError as problem:
             self._why_off = str(problem)
-            second = self._start_keyboard()
+            keyboard = KeyboardPackage(lambda name, press: self._on_key(name, press, self._clock_ns()))
+            second = keyboard.start()
             if second:
                 self._why_off += f"; {second}"
+            else:
+                self._keyboard, self._backend = keyboard, "keyboard"
         return self.state
 
+    def check(self) -> None:
+        """Not from two threads at once, nor from a listener's."""
+        if not self._backend:
+            return
+        dead = self._death()
+        if not dead:
+            self._look_for_obstacles()
+            return
+        if not self._why_dead:
+            self._why_dead, self._wait_ns = dead, _FIRST_RETRY_NS
+            self._next_try_ns = self._clock_ns() + self._wait_ns
+            log.warning("global hotkeys are dead: %s; %s", dead, _HERE_ONLY)
+        if self._keyboard is None and self._clock_ns() >= self._next_try_ns:
+            self._revive()
+
     def stop(self) -> None:
-        if self._listener is not None:
-            self._listener.stop()
+        self._close_port()
         if self._keyboard is not None:
-            package, hook = self._keyboard
-            package.unhook(hook)
-        if self._port is not None:
-            self._port.close()
-        self._listener = self._keyboard = self._port = None
-        self._backend, self._why_off = "", "stopped"
-        with self._lock:
-            self._modifiers.clear()
-            self._down.clear()
+            self._keyboard.stop()
+        self._keyboard = None
+        self._backend, self._why_off, self._why_dead, self._obstacle = "", "stopped", "", ""
 
     def terminal_press(self, name: str) -> bool:
         """A hotkey as the terminal heard it. Fires unless the same press was heard globally; tells whether it did."""
-        key = name.lower()
-        if key not in self._keys:
-            return False
-        now_ns = self._clock_ns()
+        key, now_ns = name.lower(), self._clock_ns()
         with self._lock:
-            before_ns, self._terminal_ns[key] = self._terminal_ns.get(key), now_ns
-            if key in self._down or _within(self._global_ns.get(key), now_ns, SAME_PRESS_NS):
-                return False
-            if _within(before_ns, now_ns, REPEAT_NS) and not self._globally():
-                return False
-        self._fire(key, now_ns)
-        return True
+            counts = self._presses.in_terminal(key, now_ns, bool(self._backend) and not self._death())
+        if counts:
+            self._fire(key, TERMINAL, now_ns)
+        return counts
 
-    def _globally(self) -> bool:
-        return bool(self._backend) and not self.state.startswith("dead")
+    def _death(self) -> str:
+        """Why the backend that was started hears nothing any more; empty while it does."""
+        if self._keyboard is not None:
+            return "" if self._keyboard.alive else "the keyboard package has stopped listening"
+        listener = self._listener
+        return self._why_dead if listener is None else listener.failure
+
+    def _open_port(self) -> None:
+        port = self._make_port()
+        listener = port.listener(self._on_raw)
+        try:
+            listener.start()
+        except PlatformError:
+            port.close()
+            raise
+        with self._port_lock:
+            self._port, self._listener, self._backend = port, listener, port.name
+
+    def _close_port(self) -> None:
+        with self._port_lock:
+            port, listener, self._port, self._listener = self._port, self._listener, None, None
+        if listener is not None:
+            listener.stop()
+        if port is not None:
+            port.close()
+        with self._lock:
+            self._presses.forget()
+
+    def _revive(self) -> None:
+        self._close_port()
+        try:
+            self._open_port()
+        except PlatformError as problem:
+            self._why_dead = str(problem)
+            self._wait_ns = min(2 * self._wait_ns, _LAST_RETRY_NS)
+            self._next_try_ns = self._clock_ns() + self._wait_ns
+            return
+        self._why_dead = ""
+        log.info("global hotkeys listen again: %s", self._backend)
+
+    def _look_for_obstacles(self) -> None:
+        found = ""
+        with self._port_lock, contextlib.suppress(OSError):  # a screen that has gone is the listener's to tell
+            window = self._port.focused_window() if self._port is not None else None
+            found = self._port.obstacle(window) if self._port is not None and window is not None else ""
+        if found and not self._obstacle:
+            log.warning("global hotkeys are not heard while this window has the focus: %s", found)
+        self._obstacle = found
+
+    def _really_down(self) -> Collection[str] | None:
+        with self._port_lock, contextlib.suppress(OSError):
+            return self._port.pressed() if self._port is not None else None
+        return None
 
     def _on_raw(self, raw: RawInput) -> None:
         if raw.kind in ("press", "release"):
@@ -140,61 +204,13 @@ class Hotkeys:
 
     def _on_key(self, name: str, press: bool, time_ns: int) -> None:
         with self._lock:
-            if name in MODIFIERS:
-                (self._modifiers.add if press else self._modifiers.discard)(name)
-                return
-            if name not in self._keys:
-                return
-            if not press:
-                self._down.discard(name)
-                return
-            if name in self._down:
-                return
-            self._down.add(name)
-            if self._modifiers and name not in self._any_modifier:
-                return
-            now_ns = self._clock_ns()
-            self._global_ns[name] = now_ns
-            if _within(self._terminal_ns.get(name), now_ns, SAME_PRESS_NS):
-                return
-        self._fire(name, time_ns)
+            counts = self._presses.globally(name, press, self._clock_ns())
+        if counts:
+            self._fire(name, self._backend, time_ns)
 
-    def _fire(self, name: str, time_ns: int) -> None:
-        self._last = (name, time_ns)
+    def _fire(self, name: str, by: str, time_ns: int) -> None:
+        self._last = HotkeyPress(name, by, time_ns, time.time())
         try:
             self._on_hotkey(name)
         except Exception:
             log.exception("the hotkey %s was heard but not carried out", name.upper())
-
-    def _start_keyboard(self) -> str:
-        """The ``keyboard`` package. Returns why it does not work here, empty when it does."""
-        try:
-            with warnings.catch_warnings():  # it warns that it could not make a device to type with: it is only to listen
-                warnings.simplefilter("ignore")
-                package: Any = import_module("keyboard")
-                hook = package.hook(self._on_keyboard_event)
-        except ImportError as problem:
-            return f"keyboard: {problem}"
-        except AssertionError:
-            return "keyboard: there is no /dev/input to read"
-        except FileNotFoundError as problem:
-            return f"keyboard: {problem.filename or problem} is missing"
-        except OSError as problem:
-            return f"keyboard: {problem}"
-        self._keyboard, self._backend = (package, hook), "keyboard"
-        return "" if self._keyboard_lives() else "keyboard: it does not listen"
-
-    def _keyboard_lives(self) -> bool:
-        """Its listening thread may die by itself (no dumpkeys program), without a word to us."""
-        assert self._keyboard is not None
-        thread = getattr(getattr(self._keyboard[0], "_listener", None), "listening_thread", None)
-        return thread is None or bool(thread.is_alive())
-
-    def _on_keyboard_event(self, event: Any) -> None:
-        name = str(event.name or "").lower()
-        name = {"control": "ctrl", "left windows": "meta", "right windows": "meta_right", "right ctrl": "ctrl_right"}.get(name, name)
-        self._on_key(name, event.event_type == "down", self._clock_ns())
-
-
-def _within(before_ns: int | None, now_ns: int, span_ns: int) -> bool:
-    return before_ns is not None and now_ns - before_ns < span_ns
