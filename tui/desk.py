@@ -36,25 +36,26 @@ class Doing:
 @dataclass(frozen=True, slots=True)
 class _Task:
     work: Callable[[], Any]
-    done: Callable[[Any], None]
-    failed: Callable[[Exception], None]
+    done: Callable[[Any], object]
+    failed: Callable[[Exception], object]
 
 
 class Desk:
-    """``post`` runs a call on the app's loop; results and errors come back there. Safe to use from that loop only."""
+    """Results and errors come back on the app's loop. Safe to use from that loop only."""
 
     def __init__(self, post: Callable[[Callable[[], object]], None]) -> None:
-        self._post = post
+        self.post = post
+        """Runs a call on the app's loop, from any thread."""
         self._lines: dict[str, queue.SimpleQueue[_Task | None]] = {}
         self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
         self.doing: Doing | None = None
 
-    def quick(self, work: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[Exception], None]) -> None:
+    def quick(self, work: Callable[[], Any], done: Callable[[Any], object], failed: Callable[[Exception], object]) -> None:
         """Do something short after what was asked for before, never beside it."""
         self._put("quick", _Task(work, done, failed))
 
-    def long(self, title: str, work: Callable[[Report], Any], done: Callable[[Any], None], failed: Callable[[Exception], None]) -> bool:
+    def long(self, title: str, work: Callable[[Report], Any], done: Callable[[Any], object], failed: Callable[[Exception], object]) -> bool:
         """Begin long work that reports its progress; False while another is going on."""
         if self.doing is not None:
             return False
@@ -68,7 +69,7 @@ class Desk:
             if doing is not None:
                 self.doing = Doing(doing.title, doing.begin_s, progress.stage, progress.done, progress.eta_s)
 
-        def finish(call: Callable[[Any], None], value: Any) -> None:
+        def finish(call: Callable[[Any], object], value: Any) -> None:
             self.doing = None
             call(value)
 
@@ -109,6 +110,6 @@ class Desk:
             except Exception as error:  # told to the person; the next task must not suffer
                 if not isinstance(error, Cancelled | OSError | ValueError | LookupError | RuntimeError):
                     log.exception("work on a session failed")
-                self._post(lambda failed=task.failed, error=error: failed(error))
+                self.post(lambda failed=task.failed, error=error: failed(error))
             else:
-                self._post(lambda done=task.done, value=value: done(value))
+                self.post(lambda done=task.done, value=value: done(value))
