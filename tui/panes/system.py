@@ -18,7 +18,7 @@ class SystemPane(LinesPane):
         rows: list[tuple[str, Text | str]] = [
             ("load", f"CPU {system.cpu_percent:.0f}%  memory {system.memory_mb / 1000:.1f} GB"),
             ("loop", f"{system.loop_lag_p99_ms:.1f} ms late (p99)"),
-            ("hotkeys", system.hotkeys),
+            ("hotkeys", f"{system.hotkeys}, last {system.last_hotkey}" if system.last_hotkey else system.hotkeys),
             ("actuator", system.actuator),
             ("display", system.display or "none"),
         ]
