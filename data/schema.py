@@ -127,8 +127,9 @@ EventKind = Literal["move", "press", "release", "scroll"]
 @dataclass(frozen=True, slots=True)
 class InputEvent:
     """One input event. ``name`` is a key or button (empty for moves and scrolls). ``x``, ``y`` are the cursor in
-    0..1 of the picture (None when unknown). ``dx``, ``dy`` are scroll steps. ``device`` is the source device as
-    the platform names it. ``note`` marks special cases: ``held_at_start``, ``forced_release``."""
+    0..1 of the picture (None when unknown). ``dx``, ``dy`` are scroll steps; of a move, the device's own relative
+    motion (0 where the platform tells none). ``device`` is the source device as the platform names it. ``note`` marks
+    special cases: ``held_at_start``, ``forced_release``."""
 
     time_ns: int
     kind: EventKind

@@ -129,6 +129,12 @@ class Recorder:
                 for item in (*self._intake.let_go(now_ns), Pause(now_ns, reason)):
                     self._queue.put(BEFORE, item)
 
+    def forget_source(self) -> None:
+        """The source is gone: nothing is taken in until the next one is configured, and the pre-buffer is emptied."""
+        self.set_focus(False, "nothing is watched")
+        with self._lock:
+            self._prebuffer = None
+
     def finish(self, why: str) -> None:
         """Ends and saves whatever there is, and says why: quit, F8, the end of --for, the window closed."""
         with self._lock:
@@ -191,8 +197,6 @@ class Recorder:
             taken = self._intake.event(event)
             if taken is None:
                 return False
-            if self._intake.pointer.see(taken):
-                self._say("warning", "the game re-centres the pointer: its places say little, relative motion is what counts")
             self._queue.put(to, taken)
             return True
 
@@ -286,9 +290,8 @@ class Recorder:
             self._intake.begin(time_ns)
 
     def _end(self, finish: Finish, released: list[InputEvent]) -> None:
-        note = self._intake.pointer.note()
-        if note:
-            self._queue.put(self._recording, Remark(note))
+        for text in self._settings.last_remarks():
+            self._queue.put(self._recording, Remark(text))
         self._intake = Intake(self._settings)
         self._intake.begin(finish.time_ns)
         if self._prebuffer is not None and not self._machine.waiting:

@@ -5,7 +5,7 @@ Privacy is kept here once more: control keys are refused, and keys outside the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,6 @@ from data.profile import GameProfile
 from data.schema import Frame, InputEvent, Step
 from data.vocabulary import CONTROL_HOTKEYS, MOUSE_BUTTONS, OTHER_KEY
 from engine.clock_watch import ClockWatch
-from engine.input.pointer import CentreWatch
 from engine.recorder_machine import Pause, Resume
 
 STALL_S: Final = 1.0
@@ -26,7 +25,7 @@ STALL_S: Final = 1.0
 class RecordingSettings:
     """What the next recording is of. ``fps``: the most pictures a second that are kept; a faster source is thinned.
     ``control_keys``: what steers Secondseat in these settings, beside the usual keys. ``prebuffer_s``: how far before
-    F5 it begins."""
+    F5 it begins. ``last_remarks``: asked, when it ends, for what its metadata should say; it must not wait."""
 
     workspace: Path
     profile: GameProfile
@@ -37,6 +36,7 @@ class RecordingSettings:
     scale: float = 1.0
     control_keys: frozenset[str] = CONTROL_HOTKEYS
     prebuffer_s: float = 0.0
+    last_remarks: Callable[[], list[str]] = list
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -47,7 +47,6 @@ class Intake:
         self.settings = settings
         self.dropped = 0
         self.refused = 0
-        self.pointer = CentreWatch()
         self._clock = clock if clock is not None else ClockWatch()
         self._held: dict[str, InputEvent] = {}
         self._begin_ns = self._due_ns = self._seen_ns = self._last_step_ns = 0
@@ -62,7 +61,6 @@ class Intake:
     def go_on(self) -> None:
         """A recording begins with what was taken in already (the pre-buffer's): only the counts begin anew."""
         self.dropped = self.refused = 0
-        self.pointer = CentreWatch()
 
     def resume(self, time_ns: int) -> None:
         """After a gap: what is older belongs to it."""

@@ -20,6 +20,7 @@ from data.profile import GameProfile
 from data.schema import InputEvent
 from data.vocabulary import CONTROL_HOTKEYS, MOUSE_BUTTONS, OTHER_KEY, ActorKind
 from engine.actuator.journal import Journal
+from engine.input.pointer import CentreWatch
 from engine.platforms import current_port
 from engine.platforms.keys import TWINS
 from engine.platforms.port import Listener, PlatformError, Port, RawInput
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 
 POLL_S: Final = 0.05
 """How often focus, window and pointer are looked at although no event comes."""
+CHECK_HELD_S: Final = 0.5
+"""How often what is held is compared with what is down."""
 CLAIM_NS: Final = 300_000_000
 """How long an event that a program sent waits for the actuator's word that it was the bot."""
 
@@ -70,6 +73,9 @@ class InputListener:
         self._rect: Rect | None = None
         self._focus = False
         self._cursor: tuple[float, float] | None = None
+        self.centre = CentreWatch()
+        self._gone: frozenset[str] = frozenset()  # held, but not down when last looked
+        self._next_check_s = 0.0
         self._held: dict[str, str] = {}  # physical name -> recorded name
         self._pressed_by: dict[str, ActorKind] = {}
         self._waiting: deque[_Waiting] = deque()
@@ -168,8 +174,12 @@ class InputListener:
             self._on_release(raw)
 
     def _on_move(self, raw: RawInput) -> None:
-        place = _inside(raw, self._rect)
+        rect = self._rect
+        place = _inside(raw, rect)
         self._cursor = place
+        if place is not None and rect is not None and raw.x is not None and raw.y is not None:
+            with self._lock:
+                self.centre.see(raw.time_ns, raw.x, raw.y, rect, raw.dx, raw.dy)
         if place is not None and (self._focus or self._window_id is None):
             self._put(raw, "", place)
 
@@ -266,10 +276,17 @@ class InputListener:
                 focus = True
             x, y = port.pointer()
             self._cursor = _inside(RawInput(0, "move", "", x, y), self._rect)
+            rect, seen = self._rect, focus and self._cursor is not None
+        if seen and rect is not None:
+            with self._lock:
+                self.centre.see(self._clock_ns(), x, y, rect)
         lost = self._focus and not focus
         self._focus = focus
         if lost:
             self._let_go()
+        elif window_id is not None and self._held and time.monotonic() >= self._next_check_s:
+            self._next_check_s = time.monotonic() + CHECK_HELD_S
+            self._check_held()
 
     def _let_go(self) -> None:
         with self._lock:
@@ -277,6 +294,18 @@ class InputListener:
             self._held.clear()
             for name in names:
                 self._put(RawInput(self._clock_ns(), "release", name), name, self._cursor, "forced_release")
+
+    def _check_held(self) -> None:
+        """A release that was missed (a locked screen, another program that grabbed it) does not hold a key for ever."""
+        with self._port_lock:
+            down = self._port.pressed() if self._port is not None else frozenset[str]()
+        with self._lock:
+            gone = frozenset(self._held) - down
+            for physical in gone & self._gone:  # twice in a row: a release on its way is none that was missed
+                name = self._held.pop(physical)
+                if name not in self._held.values():
+                    self._put(RawInput(self._clock_ns(), "release", physical), name, self._cursor, "forced_release")
+            self._gone = gone
 
     def _note_held_at_start(self) -> None:
         with self._port_lock:

@@ -34,7 +34,8 @@ class RawInput:
     """One event of any device, whatever has the focus; auto-repeat is folded into the first press.
 
     ``name`` is a key or button (unknown keys keep their code: ``key248``), empty for moves and scrolls. ``x``, ``y``
-    are the pointer's position where it is known. ``dx``, ``dy`` are scroll steps. ``injected``: the event came from
+    are the pointer's position where it is known. ``dx``, ``dy`` are scroll steps; of a move, the device's own relative
+    motion (before acceleration) since the last one, 0 where it is not known. ``injected``: the event came from
     a program, not from a device, or the platform cannot tell (the program need not be Secondseat).
     """
 

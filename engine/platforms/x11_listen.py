@@ -26,6 +26,55 @@ _RAW_KEY_PRESS, _RAW_KEY_RELEASE, _RAW_BUTTON_PRESS, _RAW_BUTTON_RELEASE, _RAW_M
 _ALL_DEVICES, _ALL_MASTERS = 0, 1
 _MOVE_INTERVAL_NS: Final = 4_000_000
 """The pointer is asked for its place at most this often: mice report up to 8,000 times a second."""
+_NOT_MOTION_PX: Final = 64
+"""A mouse that moves by just the pointer's place is unheard of this far from the screen's corner."""
+
+
+class RawMotion:
+    """Sums up what the devices themselves report between two told moves, before acceleration.
+
+    Some devices (tablets, virtual machines' and nested servers' mice, programs that place the pointer) report places and
+    call them motion. They are known by reporting just where the pointer then is, and theirs counts for nothing.
+    """
+
+    def __init__(self) -> None:
+        self._sum: dict[int, tuple[float, float]] = {}
+        self._last: dict[int, tuple[float, float]] = {}
+        self._places: set[int] = set()
+
+    def add(self, source: int, data: bytes) -> None:
+        """data: an XIRawEvent from its device id on."""
+        values = _raw_axes(data)
+        dx, dy = self._sum.get(source, (0.0, 0.0))
+        self._sum[source] = (dx + values[0], dy + values[1])
+        self._last[source] = values
+
+    def take(self, source: int, x: int, y: int) -> tuple[int, int]:
+        """The whole counts of ``source`` since the last call, the pointer being at ``x``, ``y`` now; the rest is kept."""
+        dx, dy = self._sum.get(source, (0.0, 0.0))
+        last = self._last.pop(source, (0.0, 0.0))
+        if max(x, y) > _NOT_MOTION_PX and abs(last[0] - x) < 1.0 and abs(last[1] - y) < 1.0:
+            self._places.add(source)
+        if source in self._places:
+            self._sum[source] = (0.0, 0.0)
+            return 0, 0
+        self._sum[source] = (dx - round(dx), dy - round(dy))
+        return round(dx), round(dy)
+
+
+def _raw_axes(data: bytes) -> tuple[float, float]:
+    """The device's own values of its first two axes; 0 for one that did not change."""
+    (words,) = struct.unpack_from("<H", data, 12)
+    mask = data[22 : 22 + 4 * words]
+    named = sum(byte.bit_count() for byte in mask)
+    values = [0.0, 0.0]
+    offset = 22 + 4 * words + 8 * named  # behind the accelerated values
+    for axis in range(2):
+        if mask and mask[0] >> axis & 1:
+            whole, part = struct.unpack_from("<iI", data, offset)
+            values[axis] = whole + part / 2**32
+            offset += 8
+    return values[0], values[1]
 
 
 class X11EventReader:
@@ -49,6 +98,7 @@ class X11EventReader:
         self._devices: dict[int, str] = {}
         self._held: Held[tuple[str, int]] = Held()
         self._move: tuple[int, int] | None = None  # source id and time of a motion not yet told
+        self._motion = RawMotion()
         self._last_move_ns = 0
         self._offset_ns: int | None = None
         self.odd_events = 0
@@ -93,12 +143,14 @@ class X11EventReader:
         kind = getattr(event, "evtype", None)
         if kind == _HIERARCHY:
             self._devices.clear()
+            self._motion = RawMotion()
             return
         if kind is None or not _RAW_KEY_PRESS <= kind <= _RAW_MOTION:
             return
         _, server_ms, detail, source = struct.unpack_from("<HIIH", event.data)
         at_ns = self._time_ns(server_ms)
         if kind == _RAW_MOTION:
+            self._motion.add(source, event.data)
             self._move = (source, at_ns)
             return
         self._tell_move(found, at_ns, at_once=True)
@@ -125,7 +177,9 @@ class X11EventReader:
         source, at_ns = self._move
         self._move, self._last_move_ns = None, now_ns
         place, device = self._root.query_pointer(), self._device(source)
-        found.append(RawInput(at_ns, "move", "", int(place.root_x), int(place.root_y), device=device, injected="XTEST" in device))
+        x, y = int(place.root_x), int(place.root_y)
+        dx, dy = self._motion.take(source, x, y)
+        found.append(RawInput(at_ns, "move", "", x, y, dx, dy, device, "XTEST" in device))
 
     def _time_ns(self, server_ms: int) -> int:
         """The server's stamp on our monotonic clock: by the smallest delay seen, so that a busy reader does not blur times."""

@@ -57,6 +57,8 @@ class FakePort:
     def close(self) -> None: ...
 
     def say(self, kind: Any, name: str = "", x: int | None = None, y: int | None = None, injected: bool = False, dy: int = 0) -> None:
+        if kind in ("press", "release"):
+            self.down = self.down | {name} if kind == "press" else self.down - {name}
         self.callback(RawInput(time.monotonic_ns(), kind, name, x, y, 0, dy, "XTEST" if injected else "USB", injected))
 
 
@@ -167,6 +169,16 @@ def test_a_lost_focus_ends_what_is_held(port: FakePort, listening: Listening) ->
     port.say("release", "w")
     assert len(heard) == 4
     assert listener.held == ()
+
+
+def test_a_release_that_was_missed_does_not_hold_a_key_for_ever(port: FakePort, listening: Listening) -> None:
+    listener, heard = listening()
+    port.say("press", "w")
+    port.say("press", "q")
+    port.down = frozenset({"q"})  # as after a locked screen
+    wait_until(lambda: len(heard) == 3, 3)
+    assert heard.brief()[2:] == [("release", "w", "forced_release")]
+    assert listener.held == ("q",)
 
 
 def test_what_is_down_at_the_start_is_flagged(port: FakePort, listening: Listening) -> None:
@@ -345,7 +357,7 @@ class TestOnAScreen:
         assert acted.count(("press", "w", "bot")) == acted.count(("release", "w", "bot")) == 1
         assert acted.count(("press", "space", "human")) == 1
         assert acted.count(("press", "q", "human")) == 1
-        assert {e.actor for e in heard if e.kind == "move"} == {"bot"}
+        assert {(e.actor, e.dx, e.dy) for e in heard if e.kind == "move"} == {("bot", 0, 0)}  # it sets places: no motion
         assert next(e.device for e in heard if e.name == "space") == "Xephyr virtual keyboard"
 
     def test_a_lost_server_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,3 +372,18 @@ class TestOnAScreen:
         wait_until(lambda: "the X server is gone" in listener.failure, 3)
         listener.stop()
         port.close()
+
+    def test_a_game_that_re_centres_the_pointer_leaves_relative_motion(self, target: TargetWindow, person: Person, x_display: str) -> None:
+        listener, heard = self.listen(target)
+        try:
+            for _ in range(40):
+                person.warp(300, 200)
+                person.nudge(12, -5)
+                time.sleep(0.02)
+            wait_until(lambda: listener.centre.noticed, 2)
+        finally:
+            listener.stop()
+        moves = [e for e in heard if e.kind == "move"]
+        assert sum(e.dx for e in moves) == 40 * 12
+        assert sum(e.dy for e in moves) == 40 * -5
+        assert listener.centre.count >= 20

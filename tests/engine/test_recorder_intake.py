@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from data.catalog import list_sessions
+from data.geometry import Rect
 from data.locks import RecorderLock
 from data.metadata import Source
 from data.profile import ARENA_PROFILE
-from data.schema import InputEvent
 from data.session import open_session
 from data.verify import verify
 from engine.clock_watch import ClockWatch, Jump
@@ -95,47 +94,50 @@ def test_a_slow_source_is_no_stall(rig: MakeRig) -> None:
     assert open_session(it.folders()[0]).metadata.gaps == []
 
 
-def move(time_ns: int, x: float, y: float, dx: int = 0, dy: int = 0) -> InputEvent:
-    return InputEvent(time_ns, "move", "", x, y, dx, dy)
+RECT = Rect(100, 50, 640, 360)
+MIDDLE = (420, 230)
 
 
 def test_a_pointer_that_is_put_back_into_the_middle_is_counted_and_told() -> None:
-    watch = CentreWatch()
-    told = [watch.see(move(n * 30_000_000, 0.5 if n % 2 else 0.52, 0.5)) for n in range(40)]
-    assert told.count(True) == 1
-    assert watch.note() == "the pointer was re-centred 20 times: its places say little, no relative motion is known on this platform"
-    pinned = CentreWatch()  # it is found in the middle each time, but the hand moves
+    looked_at = CentreWatch()  # nothing is known but its places, every 50 ms
     for n in range(40):
-        pinned.see(move(n * 30_000_000, 0.501, 0.5, dx=14, dy=-3))
-    assert pinned.note() == "the pointer was re-centred 40 times: its places say little, dx and dy of its moves hold what the hand did"
+        looked_at.see(n * 50_000_000, MIDDLE[0] + (n % 2) * 9, MIDDLE[1], RECT)
+    assert (looked_at.noticed, looked_at.count) == (True, 19)
+    assert (
+        looked_at.remark(19) == "the pointer was re-centred 19 times: its places say little, no relative motion is known on this platform"
+    )
+    for after_the_move in (0, 14):  # the game is quicker than the look at its place, or slower
+        moved = CentreWatch()
+        for n in range(40):
+            moved.see(n * 30_000_000, MIDDLE[0] + after_the_move, MIDDLE[1] - 1, RECT, dx=14, dy=-1)
+        assert moved.noticed
+        assert moved.count >= 39
+        assert moved.remark(39).endswith("dx and dy of its moves hold what the hand did")
 
 
 @pytest.mark.parametrize(
-    "moves",
+    "places",
     [
-        [move(n * 400_000_000, 0.5 if n % 2 else 0.6, 0.5) for n in range(40)],  # a hand that crosses the middle now and then
-        [move(n * 10_000_000, 0.5, 0.5) for n in range(100)],  # one that rests there
-        [replace(move(n * 30_000_000, 0.5 if n % 2 else 0.6, 0.5), actor="bot") for n in range(40)],
+        [(n * 400, 420 if n % 2 else 470) for n in range(40)],  # a hand that crosses the middle now and then
+        [(n * 10, 420) for n in range(100)],  # one that rests there
+        [(n * 10, 300 + n * 2) for n in range(100)],
     ],
 )
-def test_a_hand_near_the_middle_is_not_a_game_that_pins_it(moves: list[InputEvent]) -> None:
+def test_a_hand_near_the_middle_is_not_a_game_that_pins_it(places: list[tuple[int, int]]) -> None:
     watch = CentreWatch()
-    assert not any(watch.see(event) for event in moves)
-    assert watch.note() == ""
+    for at_ms, x in places:
+        watch.see(at_ms * 1_000_000, x, 230, RECT)
+    assert not watch.noticed
 
 
-def test_the_session_says_how_often_the_pointer_was_re_centred(rig: MakeRig) -> None:
+def test_what_is_asked_at_the_end_is_in_the_metadata(rig: MakeRig) -> None:
     it = rig()
+    said = ["the pointer was re-centred 30 times"]
+    it.recorder.configure(RecordingSettings(it.workspace, ARENA_PROFILE, Source(), last_remarks=lambda: said))
     it.press("f5")
     it.play(2)
-    for _ in range(30):
-        it.clock.now += FRAME_NS
-        it.recorder.offer_event(move(it.clock.now, 0.5, 0.5, 20, 0))
-    assert it.said[-1].startswith("warning: the game re-centres the pointer")
     it.press("f6")
-    with open_session(it.folders()[0]) as session:
-        assert session.metadata.notes[0].startswith("the pointer was re-centred 30 times")
-        assert {e.dx for e in session.events()} == {20}
+    assert open_session(it.folders()[0]).metadata.notes == said
 
 
 def test_remapped_control_keys_are_not_the_games_and_a_repeated_press_is_none(rig: MakeRig) -> None:
@@ -158,6 +160,7 @@ def test_remapped_control_keys_are_not_the_games_and_a_repeated_press_is_none(ri
 HOLDER = """
 import sys
 from pathlib import Path
+from data.geometry import Rect
 from data.locks import RecorderLock
 RecorderLock(Path(sys.argv[1]))
 print("holds", flush=True)

@@ -215,6 +215,17 @@ class Person:
 
         return self._fake(X.MotionNotify, 0, x, y)
 
+    def nudge(self, dx: int, dy: int) -> int:
+        """Moves the mouse by so many of its counts, as a hand does."""
+        from Xlib import X
+
+        return self._fake(X.MotionNotify, 1, dx, dy)
+
+    def warp(self, x: int, y: int) -> None:
+        """Puts the pointer somewhere without a device, as a game does."""
+        self.connection.screen().root.warp_pointer(x, y)
+        self.connection.sync()
+
     def held_codes(self) -> set[int]:
         """Key codes down now, by any device."""
         bits = self.connection.query_keymap()
