@@ -381,7 +381,7 @@ class _Log:
         self._board.close()
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line) + "\n")
+        self._file.write(json.dumps({**line, "time_s": round(time.time(), 1)}) + "\n")
 
 
 def _epoch_of(line: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tui.registry import Action, Registry
+from tui.session_actions import SESSION_ACTIONS
 
 PANES: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("1", "actions", "Actions", "Act"),
@@ -169,13 +170,32 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("palette", "Commands", ("ctrl+p", "colon"), "find any action by its name", footer="commands"),
     Action("redraw", "Redraw the screen", ("ctrl+l",), "when something else wrote onto the terminal"),
     Action("quit", "Quit", ("q", "ctrl+c"), "asks when something runs; ^c twice within 2 s leaves at once, safely", footer="quit"),
-    Action("log_scale", "Logarithmic scale", ("l",), scope="losses"),
-    Action("smooth", "Smoothing", ("m",), "none, 0.6, 0.9", scope="losses"),
-    Action("next_run", "Next run", ("right_square_bracket",), "an older or newer training run", scope="losses"),
-    Action("previous_run", "Previous run", ("left_square_bracket",), "an older or newer training run", scope="losses"),
+    Action(
+        "losses_filter", "Filter quantities", ("slash",), "other figures than the losses, by their names", scope="losses", footer="filter"
+    ),
+    Action("zoom_in", "Nearer", ("plus", "equals_sign"), "half of what is seen; the wheel does it too", scope="losses", footer="zoom"),
+    Action("zoom_out", "Farther", ("minus",), "twice of what is seen", scope="losses", footer="zoom"),
+    Action(
+        "pan_left",
+        "Earlier",
+        ("left_square_bracket",),
+        "when zoomed in; the left arrow and dragging do it too",
+        scope="losses",
+        footer="pan",
+    ),
+    Action("pan_right", "Later", ("right_square_bracket",), "the right arrow and dragging do it too", scope="losses", footer="pan"),
+    Action("log_scale", "Logarithmic scale", ("l",), scope="losses", footer="log"),
+    Action("smooth", "Smoothing", ("m",), "none, 0.6, 0.9", scope="losses", footer="smooth"),
+    Action("choose_runs", "Choose runs", ("enter",), "another run, or several to compare", scope="losses", footer="runs"),
+    Action("x_axis", "Steps or time", ("X",), "what runs along the lower edge", scope="losses", footer="step/time"),
+    Action("tail", "Tail", ("f",), "stay at the newest value, or hold still", scope="losses", footer="tail"),
+    Action("now_details", "Details", ("d",), "every figure and job in full", scope="now", footer="details"),
+    Action("job_details", "Details of the job", ("d",), "why it failed, what it printed, how it goes", scope="actions", footer="details"),
+    Action("compare", "Compare", ("space",), "show the run beside the others, at most three", scope="runs", footer="compare"),
     Action("log_filter", "Filter", ("slash",), "show only lines with these words", scope="log", footer="filter"),
     Action("log_level", "Level", ("L",), "from which level on lines are shown", scope="log", footer="level"),
     Action("log_follow", "Follow", ("f",), "stay at the newest line, or stop", scope="log", footer="follow"),
+    *SESSION_ACTIONS,
 )
 
 REGISTRY: Final = Registry(_ACTIONS, {key: f"the pane {title}" for key, _, title, _ in PANES})

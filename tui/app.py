@@ -86,7 +86,7 @@ class SecondseatApp(App[int]):
         self._recorded = "idle"
         self._slots = itertools.count()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.runs = RunWatcher(self._models_folder, self._running_folder)
+        self.runs = RunWatcher(self._models_folder, self._running_folder, lambda: self._from_thread(self._show_chart))
         self.desk = Desk(self._from_thread)
         self._bindings = BindingsMap(self._make_bindings())
         if self.look.theme == theme.SECONDSEAT:
@@ -292,10 +292,11 @@ class SecondseatApp(App[int]):
         self._wait_then_quit = True
         self.tell("info", "leaving as soon as nothing runs any more; q asks again")
 
-    def ask_text(self, title: str, value: str, answered: Callable[[str | None], None]) -> None:
+    def ask_text(self, title: str, value: str, answered: Callable[[str | None], None], help: str = "") -> None:
+        """One line of text; ``help`` stands under it. None when it was left by escape."""
         from tui.screens.dialogs import AskText
 
-        self.push_screen(AskText(title, value), answered)
+        self.push_screen(AskText(title, value, help), answered)
 
     # ---- leaving
 
@@ -387,12 +388,18 @@ class SecondseatApp(App[int]):
         for pane in self._live_panes():
             pane.show(self.newest)
 
+    def _show_chart(self) -> None:
+        """The chart that was asked for is drawn."""
+        for pane in self._live_panes():
+            if pane.scope == "losses":
+                pane.show(self.newest)
+
     # ---- what the panes ask
 
     @property
     def next_step(self) -> str:
         """The id of the action that a newcomer does best now; empty when they are on their way."""
-        return hints.next_step(self.newest, self.host.phase, bool(self.runs.curves.run))
+        return hints.next_step(self.newest, self.host.phase, self.runs.trained)
 
     def hint(self, state: EngineState) -> Text:
         """The line above the footer: the answer to the last command while it is fresh, else the next step."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from engine.state import Notice
-from tui.runs import Tail
+from tui.tail import Tail
 
 POLL_S: Final = 1.0
 KEPT: Final = 500

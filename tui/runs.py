@@ -1,166 +1,56 @@
-"""Training runs as the losses chart needs them: found under the workspace, their ``metrics.jsonl`` tailed.
-
-All file work is done by one thread of our own; the face only reads the newest ``Curves``. Half a last line means
-that its writer is still at it: it is read again later.
-"""
+"""The thread that finds training runs in the workspace, follows what they write, and draws the chart of those that
+are looked at. The face only reads the newest ``Picture``."""
 
 from __future__ import annotations
 
-import json
-import math
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
+
+from tui.chart_view import ChartView, Picture, make_picture
+from tui.curves import METRICS_NAME, RunCurves, find_runs
 
 POLL_S: Final = 1.0
-MAX_POINTS: Final = 200_000
-METRICS_NAME: Final = "metrics.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """What one run has written so far. Steps and values have equal lengths per curve."""
-
-    run: str = ""
-    train: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-    val: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-    learning_rate: float = math.nan
-    epoch: float = math.nan
-    bad_lines: int = 0
-    figures: tuple[tuple[str, float], ...] = ()
-    """The newest epoch's figures, the losses left out."""
-
-    def best_val(self) -> tuple[float, float] | None:
-        """The step and value of the lowest finite validation loss."""
-        pairs = [(y, x) for x, y in zip(*self.val, strict=True) if math.isfinite(y)]
-        return (min(pairs)[1], min(pairs)[0]) if pairs else None
-
-
-class Tail:
-    """Reads the whole new lines of a growing file. A file that shrank or was replaced is read from its beginning."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._offset = 0
-        self._identity: tuple[int, int] | None = None
-
-    def read(self) -> tuple[bool, list[bytes]]:
-        """Whether it began anew, and the new whole lines. A missing file has none."""
-        try:
-            with self.path.open("rb") as file:
-                import os
-
-                stat = os.fstat(file.fileno())
-                fresh = self._identity != (stat.st_dev, stat.st_ino) or stat.st_size < self._offset
-                if fresh:
-                    self._offset, self._identity = 0, (stat.st_dev, stat.st_ino)
-                file.seek(self._offset)
-                data = file.read(8_000_000)
-        except OSError:
-            return False, []
-        whole = data.rfind(b"\n") + 1
-        self._offset += whole
-        return fresh, data[:whole].splitlines()
-
-
-class RunReader:
-    """Follows one run's metrics."""
-
-    def __init__(self, run_dir: Path) -> None:
-        self.run_dir = run_dir
-        self._tail = Tail(run_dir / METRICS_NAME)
-        self._clear()
-
-    def _clear(self) -> None:
-        self._train: tuple[list[float], list[float]] = ([], [])
-        self._val: tuple[list[float], list[float]] = ([], [])
-        self._learning_rate = self._epoch = math.nan
-        self._bad = self._count = 0
-        self._figures: tuple[tuple[str, float], ...] = ()
-
-    def read(self) -> Curves | None:
-        """The curves when something is new, else None."""
-        fresh, lines = self._tail.read()
-        if fresh:
-            self._clear()
-        if not lines:
-            return None
-        for line in lines:
-            self._take(line)
-        return Curves(
-            f"{self.run_dir.parent.name}/{self.run_dir.name}",
-            (tuple(self._train[0]), tuple(self._train[1])),
-            (tuple(self._val[0]), tuple(self._val[1])),
-            self._learning_rate,
-            self._epoch,
-            self._bad,
-            self._figures,
-        )
-
-    def _take(self, line: bytes) -> None:
-        if not line.strip():
-            return
-        try:
-            row: Any = json.loads(line)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
-            self._bad += 1
-            return
-        values = cast("dict[str, object]", row)
-        figures = values.get("figures")
-        if isinstance(figures, dict):  # the row of an epoch; its train_loss is a mean of rows that were read already
-            of_epoch = cast("dict[str, object]", figures)
-            values = {**values, "val_loss": of_epoch.get("val_loss")}
-            numbers = ((name, _number(value)) for name, value in of_epoch.items() if not name.endswith("_loss"))
-            self._figures = tuple((name, value) for name, value in numbers if not math.isnan(value))
-        else:
-            self._count += 1
-        step = _number(values.get("step"))
-        if math.isnan(step):
-            step = float(self._count)
-        for name, (xs, ys) in (("train_loss", self._train), ("val_loss", self._val)):
-            value = _number(values.get(name))
-            if name in values and len(xs) < MAX_POINTS and not math.isnan(value):
-                xs.append(step)
-                ys.append(value)
-        for name in ("learning_rate", "epoch"):
-            value = _number(values.get(name))
-            if not math.isnan(value):
-                setattr(self, f"_{name}", value)
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-
-
-def find_runs(models: Path) -> list[Path]:
-    """The folders under ``<models>/<level>/`` that hold metrics, newest first."""
-    found: list[tuple[float, Path]] = []
-    try:
-        for path in models.glob(f"*/*/{METRICS_NAME}"):
-            found.append((path.stat().st_mtime, path.parent))
-    except OSError:
-        return []
-    return [path for _, path in sorted(found, reverse=True)]
+UNSEEN_S: Final = 3.0
+"""A view that was not asked for since is not drawn."""
+MOST_COMPARED: Final = 3
 
 
 class RunWatcher:
-    """The thread. ``models`` and ``running`` are asked each time: where runs lie, and which run is being written."""
+    """``models`` and ``running`` are asked each time: where runs lie, and which run is being written. ``changed`` is
+    called from the thread when a new picture was asked for and is there."""
 
-    def __init__(self, models: Callable[[], Path | None], running: Callable[[], Path | None]) -> None:
+    def __init__(
+        self, models: Callable[[], Path | None], running: Callable[[], Path | None], changed: Callable[[], object] = lambda: None
+    ) -> None:
         self._models = models
         self._running = running
-        self._shift = 0
+        self._changed = changed
         self._wake = threading.Event()
         self._ending = False
-        self._reader: RunReader | None = None
-        self.curves = Curves()
-        self.count = 0
+        self._readers: dict[Path, RunCurves] = {}
+        self._chosen: tuple[str, ...] = ()
+        self._view = ChartView()
+        self._asked_s = -UNSEEN_S
+        self._drawn: tuple[object, ...] = ()
+        self.found: tuple[Path, ...] = ()
+        """All runs, the running one first, then by age."""
+        self.levels: dict[str, RunCurves] = {}
+        """The newest run of each level."""
+        self.picture: Picture | None = None
         self.version = 0
         self._thread = threading.Thread(target=self._run, name="secondseat-runs", daemon=True)
+
+    @property
+    def trained(self) -> bool:
+        return bool(self.found)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The runs that were picked, as ``level/name``; empty: the running or the newest one."""
+        return self._chosen
 
     def start(self) -> None:
         self._thread.start()
@@ -169,30 +59,63 @@ class RunWatcher:
         self._ending = True
         self._wake.set()
 
-    def shift(self, by: int) -> None:
-        """Look at an older (+1) or newer (-1) run; 0 is the running or the newest one."""
-        self._shift = max(0, min(self._shift + by, max(0, self.count - 1)))
+    def ask(self, view: ChartView) -> None:
+        """Say what is seen now; a picture of it follows."""
+        self._asked_s = time.monotonic()
+        if view != self._view:
+            self._view = view
+            self._wake.set()
+
+    def choose(self, names: tuple[str, ...]) -> None:
+        """Look at these runs instead; none of them: at the running or the newest one."""
+        self._chosen = names[:MOST_COMPARED]
         self._wake.set()
 
     def _run(self) -> None:
+        next_poll_s = 0.0
         while not self._ending:
-            self.poll()
-            self._wake.wait(POLL_S)
+            if time.monotonic() >= next_poll_s:
+                self.poll()
+                next_poll_s = time.monotonic() + POLL_S
+            if time.monotonic() - self._asked_s < UNSEEN_S and self.draw():
+                self._changed()
+            self._wake.wait(max(0.0, next_poll_s - time.monotonic()))
             self._wake.clear()
 
     def poll(self) -> None:
-        """Look once."""
+        """Look for runs and read what is new in those that matter."""
         models = self._models()
         runs = find_runs(models) if models is not None else []
         running = self._running()
         if running is not None and (running / METRICS_NAME).is_file():
             runs = [running, *(run for run in runs if run != running)]
-        self.count = len(runs)
-        if not runs:
-            return
-        wanted = runs[min(self._shift, len(runs) - 1)]
-        if self._reader is None or self._reader.run_dir != wanted:
-            self._reader = RunReader(wanted)
-        if (curves := self._reader.read()) is not None:
-            self.curves = curves
+        newest: dict[str, Path] = {}
+        for run in runs:
+            newest.setdefault(run.parent.name, run)
+        followed = {*newest.values(), *self._shown(runs)}
+        self._readers = {run: self._readers.get(run) or RunCurves(run) for run in followed}
+        new = [reader.read() for reader in self._readers.values()]
+        if any(new) or tuple(runs) != self.found:
             self.version += 1
+        self.levels = {level: self._readers[run] for level, run in newest.items()}
+        self.found = tuple(runs)
+
+    def draw(self) -> bool:
+        """Make the picture of the view that was asked for, when it or the data changed since the last one."""
+        shown = self._shown(list(self.found))
+        key = (self._view, self.version, tuple(shown))
+        if key == self._drawn:
+            return False
+        readers = [self._readers[run] for run in shown if run in self._readers]
+        if len(readers) < len(shown):  # chosen a moment ago: read at the next poll
+            self.poll()
+            readers = [self._readers[run] for run in shown if run in self._readers]
+            key = (self._view, self.version, tuple(shown))
+        self._drawn = key
+        self.picture = make_picture(self._view, readers) if readers else None
+        return True
+
+    def _shown(self, runs: list[Path]) -> list[Path]:
+        by_name = {f"{run.parent.name}/{run.name}": run for run in runs}
+        picked = [by_name[name] for name in self._chosen if name in by_name]
+        return picked or runs[:1]

@@ -31,6 +31,7 @@ class Glyphs:
     pointer: str = "▸"
     bar_full: str = "█"
     bar_empty: str = "░"
+    blocks: str = "▁▂▃▄▅▆▇█"
     separator: str = "│"
     solid: str = "──"
     dashed: str = "╌╌"
@@ -39,6 +40,7 @@ class Glyphs:
     dot: str = "·"
     up: str = "▲"
     down: str = "▼"
+    best: str = "◇"
     braille: bool = True
     border: str = "round"
 
@@ -56,6 +58,7 @@ ASCII: Final = Glyphs(
     pointer=">",
     bar_full="#",
     bar_empty=".",
+    blocks="_.-=*#",
     separator="|",
     solid="--",
     dashed=": ",
@@ -64,6 +67,7 @@ ASCII: Final = Glyphs(
     dot="-",
     up="^",
     down="v",
+    best="@",
     braille=False,
     border="ascii",
 )
@@ -80,13 +84,19 @@ class Palette:
     accent: str = "#5cd0dd"
     dim: str = "#8592a6"
     strong: str = "bold"
-    train: str = "#6cb6ff"
-    val: str = "#f0b952"
     selected: str = "reverse"
+    series: tuple[str, ...] = ("#6cb6ff", "#f0b952", "#c297ff", "#5cd0dd", "#e8e8e8", "#b7935a")
+    """The lines of a chart, in this order."""
 
 
 SIXTEEN: Final = Palette(
-    "bright_blue", "bold bright_red", "bright_yellow", "bright_magenta", "bright_cyan", "default", "bold", "bright_cyan", "bright_yellow"
+    good="bright_blue",
+    bad="bold bright_red",
+    warn="bright_yellow",
+    learn="bright_magenta",
+    accent="bright_cyan",
+    dim="default",
+    series=("bright_blue", "bright_yellow", "bright_magenta", "bright_cyan", "default", "yellow"),
 )
 """For terminals with 16 colours: their own, and no grey that could vanish."""
 

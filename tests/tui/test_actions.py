@@ -6,12 +6,30 @@ from textual.keys import _character_to_key
 
 from tui.actions import PANES, REGISTRY
 from tui.deeds import DEEDS
+from tui.panes.actions import ActionsPane
 from tui.panes.log import LogPane
 from tui.panes.losses import LossesPane
+from tui.panes.now import NowPane
 from tui.parameters import FORMS, arguments, from_kept
 from tui.registry import Action, Registry, is_function_key, key_name
+from tui.screens.data import SessionsPane
+from tui.screens.play import PlayPane
+from tui.screens.runs import RunsPane
+from tui.screens.session import SessionPane
 
 TAKEN_BY_TERMINALS = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+j", "ctrl+m", "ctrl+i", "ctrl+h", "ctrl+z", "f10", "f11", "f12"}
+
+OWNERS = {
+    "actions": ActionsPane,
+    "losses": LossesPane,
+    "now": NowPane,
+    "log": LogPane,
+    "runs": RunsPane,
+    "sessions": SessionsPane,
+    "session": SessionPane,
+    "play": PlayPane,
+}
+"""Who has the methods of a scope's actions."""
 
 
 def test_every_action_leads_somewhere() -> None:
@@ -19,7 +37,7 @@ def test_every_action_leads_somewhere() -> None:
         if action.scope == "app":
             assert bool(action.command) != (action.id in DEEDS), action.id
         else:
-            owner = {"losses": LossesPane, "log": LogPane}[action.scope]
+            owner = OWNERS[action.scope]
             assert callable(getattr(owner, f"do_{action.id}"))
         assert not action.form or action.form in FORMS
         assert action.help or action.scope != "app" or action.title

@@ -267,18 +267,50 @@ async def test_hidden_panes_and_unchanged_charts_are_not_drawn(tmp_path: Path) -
     (run / "metrics.jsonl").write_text("".join(json.dumps({"step": i, "train_loss": 1 / (i + 1)}) + "\n" for i in range(50)))
     async with face(FakeCenter(idle_state(str(tmp_path)))) as (app, pilot, _):
         pane = app.screen.query_one(LossesPane)
-        await until(lambda: app.runs.version > 0)
-        pane._drawn_s = -10.0
-        app._update_all()
-        await pilot.pause()
-        assert "executor/run1" in screen_text(app)
-        drawn = pane._drawn_s
+        await until(lambda: app.runs.picture is not None)
+        assert "[executor " in screen_text(app)
+        drawn, lines = app.runs.picture, pane.lines
         for _ in range(5):
             app._update_all()
-        assert pane._drawn_s == drawn
+        assert app.runs.picture is drawn
+        assert pane.lines is lines
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         assert pane not in app._live_panes()
+
+
+async def test_the_chart_is_looked_at_by_keys_and_mouse(tmp_path: Path) -> None:
+    for name in ("run1", "run2"):
+        run = tmp_path / "models" / "executor" / name
+        run.mkdir(parents=True)
+        rows = [{"step": i, "train_loss": 1 / (i + 1), "gradient_norm": i, "time_s": 1.7e9 + 36 * i} for i in range(100)]
+        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    memory = Memory(tmp_path / "face.json")
+    async with face(FakeCenter(idle_state(str(tmp_path))), memory=memory) as (app, pilot, _):
+        pane = app.screen.query_one(LossesPane)
+        await until(lambda: "[executor " in screen_text(app))
+        await pilot.press("2", "l", "m", "X", "plus", "left_square_bracket")
+        await until(lambda: app.runs.picture is not None and app.runs.picture.view.span == 0.5)
+        assert pane.chart.log_scale
+        assert pane.chart.by_time
+        assert not pane.chart.tail
+        assert "smooth .9  x time  log" in screen_text(app)
+        end = pane.chart.end
+        await pilot.mouse_down(pane, offset=(30, 5))
+        await pilot.hover(pane, offset=(20, 5))
+        await pilot.mouse_up(pane, offset=(20, 5))
+        assert pane.chart.end > end
+        await pilot.press("slash", *"norm", "enter")
+        await until(lambda: "gradient norm 99" in screen_text(app))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "the running or the newest run" in screen_text(app)
+        await pilot.press("down", "space", "down", "space", "escape")
+        await until(lambda: app.runs.picture is not None and len(app.runs.picture.runs) == 2)
+        await until(lambda: "executor/run1 gradient" in screen_text(app))
+    kept = Memory(tmp_path / "face.json")
+    assert kept.flag("losses_log")
+    assert sorted(kept.text("losses_runs", "").split(",")) == ["executor/run1", "executor/run2"]
 
 
 async def test_the_next_step_leads_on() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.charts import Series, bucket, draw, nice_number, smooth, sparkline
+from tui.charts import Series, bucket, draw, nice_number, sparkline
 
 
 def test_buckets_keep_extremes() -> None:
@@ -13,12 +13,6 @@ def test_buckets_keep_extremes() -> None:
     cells = bucket(range(1000), ys, 0, 999, 20)
     assert max(cell[1] for cell in cells if cell) == 9.0
     assert bucket([1, 2], [math.nan, 3.0], 1, 2, 2) == [None, (3.0, 3.0, 3.0)]
-
-
-def test_smoothing_of_a_constant_is_the_constant() -> None:
-    assert smooth([2.0, 2.0, 2.0], 0.9) == pytest.approx([2.0, 2.0, 2.0])
-    assert smooth([1.0, math.nan, 3.0], 0.5) == pytest.approx([1.0, 1.0, (1 * 0.25 + 3 * 0.5) / 0.75])
-    assert smooth([1.0, 5.0], 0.0) == [1.0, 5.0]
 
 
 def test_a_falling_line_falls() -> None:
@@ -41,6 +35,17 @@ def test_ascii_has_no_braille() -> None:
     assert text.isascii()
     assert "*" in text
     assert "o" in text
+
+
+def test_a_window_shows_its_part_and_scales_to_it() -> None:
+    series = [Series("train", range(100), [100.0] * 50 + [1.0 + i / 50 for i in range(50)], mark=(75.0, 1.5))]
+    chart = draw(series, 60, 12, window=(50, 99))
+    assert chart is not None
+    assert chart.rows[0][0].strip().startswith("1.98")
+    marked = [c for _, cells in chart.rows for c, (cell, _) in enumerate(cells) if cell == "@"]
+    assert len(marked) == 1
+    assert abs(marked[0] / len(chart.rows[0][1]) - 0.5) < 0.05
+    assert draw(series, 60, 12, window=(200, 300)) is None
 
 
 def test_nothing_to_draw_is_none() -> None:

@@ -13,6 +13,7 @@ from tui.registry import Action
 
 class ActionsPane(LinesPane):
     can_focus = True
+    scope = "actions"
 
     def __init__(self, id: str, title: str = "") -> None:
         super().__init__(id, title)
@@ -21,7 +22,7 @@ class ActionsPane(LinesPane):
         self._rows: list[Action | str] = []
 
     def key_words(self) -> list[tuple[str, str]]:
-        return [("enter", "run"), (self.key("edit"), "edit"), (self.key("stop_job"), "stop")]
+        return [("enter", "run"), (self.key("edit"), "edit"), (self.key("stop_job"), "stop"), (self.key("job_details"), "details")]
 
     @property
     def chosen(self) -> Action:
@@ -115,6 +116,13 @@ class ActionsPane(LinesPane):
                 if all_done or level in f"{job.title} {job.run_dir}".lower():
                     return job
         return None
+
+    def do_job_details(self) -> None:
+        """The newest job of the chosen row in full; without one, everything."""
+        from tui.screens.details import DetailsScreen
+
+        job = self.job_of(self.chosen, self.face.newest)
+        self.face.open_screen(lambda: DetailsScreen("" if job is None else job.id))
 
     def move(self, by: int) -> None:
         count = len(self.face.registry.launcher())

@@ -65,6 +65,10 @@ class LinesPane(Widget):
         if width and changed:
             self.refresh(*(Region(0, y, width, 1) for y in changed))
 
+    def set_title(self, title: str) -> None:
+        """The upper border's text, as it is: nothing in it is markup."""
+        self.border_title = escape(title)
+
     def key_words(self) -> list[tuple[str, str]]:
         """Keys and words for the lower border, the most useful first."""
         return self.face.registry.key_words(self.scope) if self.scope != "app" else []

@@ -61,15 +61,18 @@ class AskLetter(ModalScreen[str]):
 class AskText(ModalScreen[str | None]):
     """One line of text; None when it was left by escape."""
 
-    def __init__(self, title: str, value: str) -> None:
+    def __init__(self, title: str, value: str, help: str = "") -> None:
         super().__init__()
         self._title = title
         self._value = value
+        self._help = help
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog") as box:
             box.border_title = self._title
             yield Input(self._value, id="text")
+            if self._help:
+                yield Static(Text(self._help), classes="help")
             yield Static("enter takes it, esc goes back", classes="help")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
