@@ -1,21 +1,24 @@
-"""``secondseat data``: making more of what was recorded."""
+"""``secondseat data``: what the recordings hold, and making more of it."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tui.commands.invocation import UsageError, new_app, say, say_json, settings_of
+from tui.commands.invocation import UsageError, new_app, say, say_json, settings_of, shown_duration, table, workspace_of
 from tui.commands.options import Json
 
-app = new_app("Make more of what was recorded.")
+if TYPE_CHECKING:
+    from data.statistics import SessionStatistics, Statistics
+
+app = new_app("What the recordings hold, and making more of it.")
 
 
 @app.callback()
 def group() -> None:
-    """Make more of what was recorded."""
+    """What the recordings hold, and making more of it."""
 
 
 @app.command()
@@ -67,3 +70,75 @@ def perceive(
     elif not folders:
         say("no finished session of this game yet")
     raise typer.Exit(1 if failed else 0)
+
+
+@app.command()
+def stats(
+    context: typer.Context,
+    sessions: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="sessions; without: all of them")] = None,
+    history: Annotated[int, typer.Option("--history", min=1, help="seconds of the Strategist's windows")] = 60,
+    as_json: Json = False,
+) -> None:
+    """Hours, ticks, windows, modes, keys, idle time, detections, gaps and actors of each session and of all, and what is odd.
+
+    Windows are counted as the Strategist's trainer counts them: floor((T - H) / S) + 1 with T summaries (one a second), a
+    history of H and a stride of S = H / 4.
+    """
+    from data.catalog import find, list_sessions
+    from data.statistics import Statistics, session_statistics
+    from tui.commands.running import StatusLine, TermAsInterrupt
+
+    root = workspace_of(context).root
+    folders = [find(root, name) for name in sessions or []] or [info.folder for info in list_sessions(root) if not info.live]
+    done: list[SessionStatistics] = []
+    unreadable: dict[str, str] = {}
+    line = StatusLine()
+    with TermAsInterrupt():
+        for number, folder in enumerate(folders, 1):
+            line.show(f"reading {number} of {len(folders)}: {folder.name}")
+            try:
+                done.append(session_statistics(folder, history))
+            except (OSError, ValueError, RuntimeError) as error:
+                unreadable[folder.name] = str(error)
+    line.end()
+    found = Statistics(tuple(done), unreadable)
+    if as_json:
+        say_json(found.to_json())
+    elif folders:
+        _print_statistics(found)
+    else:
+        say("no sessions yet; record some: secondseat record")
+
+
+def _print_statistics(found: Statistics) -> None:
+    from data.statistics import duplicates
+
+    total = found.total()
+    rows = [_statistics_row(s) for s in (*found.sessions, total)]
+    say(table(("session", "length", "ticks", "learnable", "windows", "idle", "objects", "gaps", "actors"), rows))
+    for what, counts in (("modes", total.modes), ("keys", total.keys)):
+        if counts:
+            whole = sum(counts.values())
+            say(f"{what:<8} {', '.join(f'{name} {n:,} ({n / whole:.0%})' for name, n in counts.items())}")
+    if len(found.sessions) == 1:
+        say(f"windows  {total.windows} = {found.sessions[0].windows_formula}")
+    for line in total.suspicious:
+        say(f"! {line}")
+    for before, copy in duplicates(found.sessions):
+        say(f"! {copy}: the same play as {before}")
+    for name, why in found.unreadable.items():
+        say(f"! {name}: cannot be read: {why}")
+
+
+def _statistics_row(s: SessionStatistics) -> tuple[object, ...]:
+    return (
+        s.id,
+        shown_duration(s.hours * 3600),
+        s.ticks,
+        s.learnable_ticks,
+        s.windows,
+        f"{s.idle_share:.0%}",
+        f"{s.detections_per_tick:.1f}",
+        f"{s.gaps} ({s.gap_s:.0f} s)" if s.gaps else "none",
+        " ".join(f"{name} {n / max(1, s.ticks):.0%}" for name, n in s.actors.items()) or "none",
+    )

@@ -1,0 +1,107 @@
+"""Figures of the recordings: counts by formula, learnable rows only, idle time, and what is odd about a session."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from data.metadata import Clock, Metadata, Rates, Stretch
+from data.profile import ARENA_PROFILE
+from data.statistics import SessionStatistics, Statistics, duplicates, steps_statistics
+from data.steps import Steps
+from data.vocabulary import ACTOR_KINDS
+from data.windows import window_count
+from tests.trainers.synthetic import session
+
+
+def metadata(seconds: float, **more: object) -> Metadata:
+    return Metadata.model_validate(
+        {
+            "kind": "play",
+            "state": "saved",
+            "started_at": "2026-11-28T00:00:00Z",
+            "profile": ARENA_PROFILE,
+            "width_px": 640,
+            "height_px": 360,
+            "clock": Clock(monotonic_ns=0, wall_s=0.0),
+            "duration_s": seconds,
+            **more,
+        }
+    )
+
+
+def figures(steps: Steps, seconds: float, history: int = 4, **more: object) -> SessionStatistics:
+    return steps_statistics("one", metadata(seconds, **more), steps, history)
+
+
+def test_the_figures_of_ordinary_play() -> None:
+    steps = session(40)
+    found = figures(steps, 40)
+    assert (found.ticks, found.learnable_ticks, found.actors) == (800, 800, {"demonstrator": 800})
+    assert found.keys == {"mouse_left": 40}
+    assert sum(found.modes.values()) == 800
+    assert found.detections_per_tick == 2.0
+    assert found.windows == window_count(40, 4).count == 37
+    assert found.windows_formula == "floor((40 - 4) / 1) + 1 = 37"
+    assert found.idle_share == 0.0
+    assert found.suspicious == (f"{found.modes['FIGHT'] / 800:.0%} of one mode: FIGHT",)
+
+
+def test_windows_do_not_bridge_what_cannot_be_learnt() -> None:
+    steps = session(40)
+    actor = steps.actor.copy()
+    actor[400:420] = ACTOR_KINDS.index("bot")
+    found = figures(dataclasses.replace(steps, actor=actor), 40)
+    assert found.learnable_ticks == 780
+    assert found.windows == window_count(20, 4).count + window_count(19, 4).count
+    assert found.actors == {"demonstrator": 780, "bot": 20}
+
+
+def test_only_long_pauses_are_idle() -> None:
+    steps = session(40)
+    still = np.full_like(steps.cursor, 0.5)
+    kept = np.arange(len(steps)) < 400  # nothing is pressed any more after 20 s
+    offsets = np.minimum(steps.onset_offsets, steps.onset_offsets[400])
+    quiet = dataclasses.replace(
+        steps,
+        cursor=np.where(kept[:, None], steps.cursor, still),
+        held=np.where(kept, steps.held, 0).astype(np.uint64),
+        onset_offsets=offsets,
+        onset_codes=steps.onset_codes[: offsets[-1]],
+    )
+    assert 0.45 < figures(quiet, 40).idle_share < 0.52
+
+
+def test_what_is_odd_is_said_with_its_figure() -> None:
+    steps = session(20)
+    nobody = dataclasses.replace(steps, actor=np.full(len(steps), ACTOR_KINDS.index("bot"), np.int8))
+    assert figures(nobody, 20).suspicious == (
+        "nothing to learn from: 0 of 400 ticks were played by a person or demonstrator in a focused window",
+    )
+    assert "recorded without perception" in figures(steps.slice(0, 0), 20).suspicious[0]
+    blind = figures(session(20, tracks=False), 20)
+    assert any("not one object was found" in line for line in blind.suspicious)
+    slow = figures(
+        steps,
+        20,
+        rates=Rates(asked_fps=30, measured_fps=20.5, asked_hz=20, measured_hz=19.9),
+        gaps=[Stretch(start_ns=0, end_ns=6_000_000_000, reason="the window is not in focus")],
+    )
+    assert slow.suspicious[1:] == ("20.5 pictures a second instead of 30", "6 s of gaps in 20 s")
+
+
+def test_the_total_adds_up_and_copies_are_named() -> None:
+    sessions = [figures(session(20, seed=seed), 20) for seed in (1, 2)]
+    again = dataclasses.replace(figures(session(20, seed=2), 20), id="copy")
+    total = Statistics((*sessions, again)).total()
+    assert (total.ticks, total.windows) == (1200, sum(s.windows for s in (*sessions, again)))
+    assert total.keys == {"mouse_left": 60}
+    assert duplicates([*sessions, again]) == [("one", "copy")]
+    assert all(a.fingerprint != b.fingerprint for a, b in itertools.pairwise(sessions))
+
+
+def test_nothing_at_all() -> None:
+    total = Statistics().total()
+    assert (total.id, total.hours, total.modes, total.suspicious) == ("0 sessions", 0, {}, ())
