@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -77,7 +77,7 @@ def list_sessions(workspace: Path) -> list[SessionInfo]:
 
 def describe(folder: Path) -> SessionInfo:
     """One session folder as a line of the list; never raises for what the folder holds."""
-    from data import annotations, labels
+    from data.annotations import read as read_annotations
     from data.metadata import SessionError, read_raw
 
     try:
@@ -86,15 +86,16 @@ def describe(folder: Path) -> SessionInfo:
         kind, game = _named(folder.name)
         live = writer_alive(folder)
         info = SessionInfo(folder.name, folder, kind, game, "corrupt", 0.0, 0, 0, 0, _size(folder), "", live, str(error))
-    said = annotations.read(folder)
+    said = read_annotations(folder)
     reason = "; ".join(text for text in (info.reason, said.problem) if text)
-    count = _labels(folder, labels.LABELS_NAME, labels.read)
-    return dataclasses.replace(info, reason=reason, title=said.title, tags=said.tags, note=said.note, labels=count)
+    return dataclasses.replace(info, reason=reason, title=said.title, tags=said.tags, note=said.note, labels=_labels(folder))
 
 
-def _labels(folder: Path, name: str, read: Callable[[Path], tuple[list[Any], int]]) -> int:
+def _labels(folder: Path) -> int:
+    from data.labels import read
+
     try:
-        return len(read(folder)[0]) if (folder / name).exists() else 0
+        return len(read(folder)[0])
     except OSError:
         return 0
 

@@ -75,6 +75,10 @@ class PictureEncoder:
             self._key_ms = time_ms
         return packets
 
+    def restart(self) -> None:
+        """The next picture does not build on the one before it."""
+        self._key_ms = -KEY_FRAME_MS
+
     def flush(self) -> list[Any]:
         """What the encoder still holds back (nothing, with these choices)."""
         return list(self._encode(None))

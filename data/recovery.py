@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from data.files import free_bytes, sync_folder
 from data.locks import LOCK_NAME, Locked, SessionLock, writer_alive
-from data.metadata import METADATA_NAME, Metadata, Recovery, SessionError, parse, read_metadata, read_raw, write_metadata
+from data.metadata import METADATA_NAME, Metadata, Recovery, SessionError, Stretch, parse, read_metadata, read_raw, write_metadata
 from data.steps_arrow import TableWriter, events_schema, read_table, steps_schema
 from data.trash import trash_folder
 from data.untyped import pyarrow
@@ -129,7 +129,7 @@ def _repair(folder: Path, alive_s: float | None) -> RecoveryReport:
         return RecoveryReport(folder.name, "nothing", f"{folder.name}: whole, nothing to repair")
     lost_s = _lost_s(metadata, times_ms, alive_s) if metadata.state == "recording" else 0.0
     metadata.counts.frames, metadata.counts.events, metadata.counts.steps = counted
-    _measure(metadata, times_ms)
+    measure(metadata, times_ms)
     message = _message(metadata, was_open, claimed.frames, lost_s, damaged)
     metadata.state = "recovered"
     metadata.recovery = Recovery(
@@ -276,7 +276,7 @@ def _lost_s(metadata: Metadata, times_ms: NDArray[np.int64], alive_s: float | No
     return max(0.0, alive_s - metadata.clock.wall_s - float(times_ms[-1]) / 1000) + 1.0
 
 
-def _measure(metadata: Metadata, times_ms: NDArray[np.int64]) -> None:
+def measure(metadata: Metadata, times_ms: NDArray[np.int64]) -> None:
     """Duration and rate from the pictures on disk; a gap that never ended ends with the last picture."""
     if len(times_ms) == 0:
         metadata.duration_s = 0.0
@@ -286,9 +286,14 @@ def _measure(metadata: Metadata, times_ms: NDArray[np.int64]) -> None:
         if gap.end_ns is None:
             gap.end_ns = max(gap.start_ns, int(times_ns[-1]))
     metadata.duration_s = round(float(times_ms[-1] - times_ms[0]) / 1000, 3)
+    metadata.rates.measured_fps = rate_hz(times_ns, metadata.gaps)
+
+
+def rate_hz(times_ns: NDArray[np.int64], gaps: Sequence[Stretch]) -> float:
+    """How many a second there are of what came at these times, recorded gaps left out; 0 when that cannot be told."""
     intervals = np.diff(times_ns)
     inside = np.ones(len(intervals), np.bool_)
-    for gap in metadata.gaps:
+    for gap in gaps:
         inside &= ~((times_ns[:-1] <= (gap.end_ns or 0)) & (times_ns[1:] >= gap.start_ns))
     total_s = float(intervals[inside].sum()) / 1e9
-    metadata.rates.measured_fps = round(int(inside.sum()) / total_s, 3) if total_s else 0.0
+    return round(int(inside.sum()) / total_s, 3) if total_s else 0.0

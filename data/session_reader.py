@@ -36,6 +36,14 @@ class Session:
     def id(self) -> str:
         return self.folder.name
 
+    @property
+    def start_ns(self) -> int:
+        """Where the session's own time begins: its first picture, else its first step, else the clock's zero."""
+        for times in (self.frame_times_ns(), self.steps().time_ns):
+            if len(times):
+                return int(times[0])
+        return self.metadata.clock.monotonic_ns
+
     def _read(self, name: str, schema: object) -> TableRead:
         read = read_table(self.folder, name, schema)
         if read.problem and read.problem not in self.problems:
@@ -63,6 +71,10 @@ class Session:
     def events(self) -> list[InputEvent]:
         """Every whole input event, in the order on disk."""
         return events_from_table(self._read("events", events_schema()).table)
+
+    def event_times_ns(self) -> NDArray[np.int64]:
+        """int64 [events]: the times of every whole input event, in the order on disk."""
+        return np.asarray(self._read("events", events_schema()).table.column("time_ns").to_numpy(), np.int64)
 
     def _reader(self) -> VideoReader:
         if self._video is None:

@@ -73,8 +73,8 @@ class VideoWriter:
         return pts
 
     def write_encoded(self, picture: EncodedFrame, time_ms: int) -> int:
-        """Adds a picture that a ``MemoryEncoder`` of this size has encoded; only before the first ``write``, and the
-        first must be a key frame. Returns the time it was given, in ms."""
+        """Adds a picture of this size that is encoded already, with the headers of a ``MemoryEncoder`` or its own in
+        front of each key frame. The first after a ``write`` must be a key frame. Returns the time it was given, in ms."""
         pts = max(time_ms, self.last_pts_ms + 1, 0)
         packet = pyav().Packet(picture.data)
         packet.pts = packet.dts = pts
@@ -83,6 +83,7 @@ class VideoWriter:
         packet.stream = self._stream
         with self._disk_errors():
             self._container.mux(packet)
+        self._encoder.restart()
         self.last_pts_ms = pts
         self.frames += 1
         return pts
@@ -150,7 +151,7 @@ class VideoReader:
         if self._index is None:
             container = open_video(self.path)
             try:
-                times = [_pts_ms(p.pts, p.time_base) for p in whole_packets(container)]
+                times = [packet_ms(p) for p in whole_packets(container)]
             finally:
                 container.close()
             self._index = np.array(sorted(times), np.int64)
@@ -251,6 +252,11 @@ def whole_packets(container: Any) -> Iterator[Any]:
         if packet.size == 0 or packet.pts is None or packet.is_corrupt:
             return
         yield packet
+
+
+def packet_ms(packet: Any) -> int:
+    """The time of a packet's picture."""
+    return _pts_ms(packet.pts, packet.time_base)
 
 
 def _decoded_from(container: Any, start_ms: int) -> Iterator[tuple[int, Any]]:
