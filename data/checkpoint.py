@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.features import FEATURE_VERSION
+from data.files import replace_path
 from data.profile import GameProfile
 from data.vocabulary import MODES
 
@@ -168,7 +169,7 @@ def write_whole(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        replace_path(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)

@@ -7,9 +7,14 @@ import json
 import os
 import secrets
 import shutil
+import sys
 import threading
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+HELD_S: Final = 1.0
+"""How long a file that somebody reads may keep its name from being taken, on Windows."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -23,10 +28,28 @@ def write_whole(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        replace_path(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def replace_path(source: Path | str, target: Path | str) -> None:
+    """Gives ``source`` the name ``target``, in one step; a file of that name is replaced.
+
+    On Windows a reader (a virus scanner, an indexer, another window of ours) holds files and folders where they are:
+    it is tried again for a second before PermissionError is raised.
+    """
+    until_s = time.monotonic() + (HELD_S if sys.platform == "win32" else 0.0)
+    while True:
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            if time.monotonic() >= until_s:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -39,7 +62,7 @@ def set_aside(path: Path) -> Path:
     number = 1
     while (kept := path.with_name(f"{path.name}.corrupt{number if number > 1 else ''}")).exists():
         number += 1
-    path.rename(kept)
+    replace_path(path, kept)
     return kept
 
 

@@ -21,6 +21,7 @@ LOCK_NAME: Final = "writer.lock"
 EDIT_LOCK_NAME: Final = ".edit.lock"
 RECORDER_LOCK_NAME: Final = ".recorder.lock"
 HEARTBEAT_S: Final = 15.0
+_LOCKED_BYTE: Final = 1 << 30
 EDIT_WAIT_S: Final = 10.0
 """How long a small edit waits for another one, which takes milliseconds."""
 
@@ -165,14 +166,12 @@ class RecorderLock(_OwnerLock):
 
 @contextlib.contextmanager
 def _exclusive(file: IO[bytes], contended: str) -> Generator[None]:
-    if os.name == "posix":
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise Locked(contended) from error
-    yield
+    if not try_lock(file):
+        raise Locked(contended)
+    try:
+        yield
+    finally:
+        unlock(file)
 
 
 @contextlib.contextmanager
@@ -185,20 +184,25 @@ def edit_lock(folder: Path) -> Generator[None]:
     path = folder.parent / EDIT_LOCK_NAME
     until_s = time.monotonic() + EDIT_WAIT_S
     with path.open("ab") as file:
-        while not _try_lock(file):
+        while not try_lock(file):
             if time.monotonic() > until_s:
                 raise Locked(f"{folder.name}: another process has been changing its notes or labels for {EDIT_WAIT_S:.0f} s")
             time.sleep(0.002)
         yield
 
 
-def _try_lock(file: IO[bytes]) -> bool:
+def try_lock(file: IO[bytes]) -> bool:
+    """Takes the system's lock of an open file for this process, without waiting; whether it was free.
+
+    It is gone when the file is closed or the process dies.
+    """
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            # Windows keeps locked bytes from being read: one is locked that no file of ours has.
+            with _at(file, _LOCKED_BYTE):
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
@@ -206,3 +210,26 @@ def _try_lock(file: IO[bytes]) -> bool:
     except (BlockingIOError, PermissionError):  # what a lock held elsewhere is called on POSIX, and on Windows
         return False
     return True
+
+
+def unlock(file: IO[bytes]) -> None:
+    """Gives a lock back that ``try_lock`` took; closing the file does it too."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        with _at(file, _LOCKED_BYTE):
+            msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+@contextlib.contextmanager
+def _at(file: IO[bytes], place: int) -> Generator[None]:
+    before = file.tell()
+    file.seek(place)
+    try:
+        yield
+    finally:
+        file.seek(before)

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from data.checkpoint import CheckpointError, load, read_card, refuse_mismatch, write_whole
+from data.files import replace_path
+from data.names import name_refusal
 from data.profile import GameProfile
 
 Level = Literal["strategist", "tactician", "executor"]
@@ -70,7 +72,14 @@ def check_name(name: str) -> str:
     """A name that is a plain folder name. Raises CheckpointError otherwise."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", name):
         raise CheckpointError(f"model name {name!r}: use letters, digits, '.', '_' and '-', at most 80, beginning with a letter or digit")
+    if refusal := name_refusal(name):
+        raise CheckpointError(f"model name: {refusal}")
     return name
+
+
+def _differs_in_case_only(folder: Path) -> bool:
+    """On Windows and macOS such names are one."""
+    return folder.parent.is_dir() and any(path.name.casefold() == folder.name.casefold() for path in folder.parent.iterdir())
 
 
 def list_runs(workspace: Path, level: Level | None = None) -> list[RunInfo]:
@@ -94,7 +103,7 @@ def write_policy(folder: Path, levels: Mapping[Level, Path], profile: GameProfil
     a level is missing or does not fit the profile, or the folder exists.
     """
     check_name(folder.name)
-    if folder.exists():
+    if folder.exists() or _differs_in_case_only(folder):
         raise CheckpointError(f"{folder}: exists already; choose another name")
     missing = [level for level in LEVELS if level not in levels]
     if missing:
@@ -119,7 +128,7 @@ def write_policy(folder: Path, levels: Mapping[Level, Path], profile: GameProfil
         **more,
     }
     (part / POLICY_CARD).write_text(json.dumps(card, indent=1, allow_nan=False), "utf-8")
-    part.rename(folder)
+    replace_path(part, folder)
     return folder
 
 

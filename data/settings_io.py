@@ -24,7 +24,7 @@ from tomlkit import value as toml_value
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Item
 
-from data.files import write_whole
+from data.files import replace_path, write_whole
 from data.profile import ARENA_PROFILE
 from data.settings import TABLES, Settings, SettingsError
 from data.settings_text import Path as KeyPath
@@ -268,7 +268,7 @@ def _set_aside(path: Path) -> Path:
     """Rename a damaged file to ``<name>.corrupt`` (``.corrupt-2`` …, never over another file)."""
     names = [".corrupt", *(f".corrupt-{number}" for number in range(2, 1000))]
     aside = next(p for p in (path.with_name(path.name + name) for name in names) if not p.exists())
-    path.rename(aside)
+    replace_path(path, aside)
     return aside
 
 

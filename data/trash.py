@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from data.catalog import SessionInfo, describe, find, unambiguous
-from data.files import folder_bytes
+from data.files import folder_bytes, replace_path
 from data.locks import writer_alive
 from data.workspace import Workspace
 
@@ -55,7 +55,7 @@ def trash_folder(folder: Path) -> Path:
     while target.exists():
         target = target_root / f"{folder.name}_{number}"
         number += 1
-    folder.rename(target)
+    replace_path(folder, target)
     os.utime(target)  # the folder's own time tells when it was trashed
     return target
 
@@ -81,7 +81,7 @@ def undo(workspace: Path, name: str = "last") -> SessionInfo:
     if target.exists():
         raise TrashError(f"{folder.name}: a session of this name exists; rename or trash that one first")
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder.rename(target)
+    replace_path(folder, target)
     return describe(target)
 
 

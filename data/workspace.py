@@ -21,18 +21,18 @@ class WorkspaceError(Exception):
 
 def user_data_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where this user's data of Secondseat lies by default (the XDG data folder, or its counterpart elsewhere)."""
-    return _user_folder(os.environ if environ is None else environ, "XDG_DATA_HOME", (".local", "share"), "LOCALAPPDATA")
+    return _user_folder(os.environ if environ is None else environ, "XDG_DATA_HOME", (".local", "share"), ("LOCALAPPDATA", "Local"))
 
 
 def user_config_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where this user's own ``config.toml`` lies by default."""
-    return _user_folder(os.environ if environ is None else environ, "XDG_CONFIG_HOME", (".config",), "APPDATA")
+    return _user_folder(os.environ if environ is None else environ, "XDG_CONFIG_HOME", (".config",), ("APPDATA", "Roaming"))
 
 
-def _user_folder(environ: Mapping[str, str], xdg: str, below_home: tuple[str, ...], windows: str) -> Path:
+def _user_folder(environ: Mapping[str, str], xdg: str, below_home: tuple[str, ...], windows: tuple[str, str]) -> Path:
     if sys.platform == "win32":
-        base = environ.get(windows)
-        return Path(base) / APP_NAME if base else _home() / "AppData" / APP_NAME
+        base = environ.get(windows[0])
+        return (Path(base) if base else _home() / "AppData" / windows[1]) / APP_NAME
     base = environ.get(xdg)
     if base and Path(base).is_absolute():  # the XDG specification: a relative value is to be ignored
         return Path(base) / APP_NAME

@@ -12,10 +12,12 @@ import json
 import os
 import re
 import stat
-import sys
 import tempfile
 from pathlib import Path
 from typing import IO, Final
+
+from data.locks import try_lock
+from data.names import name_refusal
 
 DEFAULT_NAME: Final = "engine"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -54,6 +56,8 @@ def endpoint_path(name: str = DEFAULT_NAME) -> Path:
     """The file of the engine with this name. Raises RemoteError for a name that is no name."""
     if not _NAME.fullmatch(name):
         raise RemoteError(f"{name!r} is not a name for an engine; use 1 to 32 letters, digits, - and _")
+    if refusal := name_refusal(name):
+        raise RemoteError(refusal)
     path = runtime_folder() / f"{name}{_SUFFIX}"
     if os.name == "posix" and len(os.fsencode(path)) > _LONGEST_SOCKET:
         raise RemoteError(f"{path} is too long for a socket; set XDG_RUNTIME_DIR to a shorter folder")
@@ -76,7 +80,7 @@ class Place:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: IO[bytes] = path.with_suffix(".lock").open("ab")
-        if not _try_lock(self._lock):
+        if not try_lock(self._lock):
             self._lock.close()
             raise RemoteError(
                 f"another engine runs as {endpoint_name(path)} ({path}); stop it first (secondseat stop --name {endpoint_name(path)}), "
@@ -109,19 +113,3 @@ def take_place(path: Path, *, exact: bool = True) -> Place:
         with contextlib.suppress(RemoteError):
             return Place(path if number == 1 else path.with_stem(f"{path.stem}-{number}"))
     raise RemoteError(f"a hundred engines are called {endpoint_name(path)}; stop some of them (secondseat engines lists them)")
-
-
-def _try_lock(file: IO[bytes]) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -7,7 +7,6 @@ no steps yet: they are built at its tick rate from its events. The metadata says
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from data.files import replace_path
 from data.locks import SessionLock
 from data.metadata import Metadata, write_metadata
 from data.profile import GameProfile
@@ -125,7 +125,7 @@ def _rewrite(
     if writer.rows == 0 and not has_video:
         new.unlink(missing_ok=True)
         return PerceivedSession(session.id, 0, 0, 0.0, 0)
-    os.replace(new, session.folder / "steps.arrows")
+    replace_path(new, session.folder / "steps.arrows")
     (session.folder / "steps.parquet").unlink(missing_ok=True)  # readers take it first; it can be compacted again
     write_metadata(session.folder, _told(session.metadata, profile, eyes, writer.rows))
     return PerceivedSession(session.id, writer.rows, pictures, tracks / max(1, writer.rows), lost)
