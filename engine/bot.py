@@ -102,6 +102,11 @@ class Bot:
     def flies(self) -> bool:
         return self._phase == "flying"
 
+    @property
+    def acts(self) -> bool:
+        """Whether what happens in the game is the bot's doing; in a dry run it only decides."""
+        return self.flies and not self._dry_run
+
     def arm(self, policy: Policy, policy_name: str, hands: Hands, dry_run: bool = False, model_version: int = 1) -> str:
         with self._lock:
             if self._phase in ("flying", "paused"):

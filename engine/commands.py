@@ -47,13 +47,13 @@ async def record_undo(center: ControlCenter) -> str:
 
 async def stop_all(center: ControlCenter, reason: str = "stop all") -> str:
     """F8: hands off at once, save what is recorded, stop the jobs' asking for more."""
-    text = center.bot.stop(reason)
-    saved = await _finish_recording(center, reason)
-    return f"{text}; {saved}" if saved else text
+    center.bot.stop(reason)
+    saved = await _finish_recording(center, f"stopped ({reason})")
+    return saved or f"stopped: {reason}"
 
 
 async def source(center: ControlCenter, **spec: Any) -> str:
-    """Choose what is watched: kind=arena|screen, pilot, seed, window, monitor, region."""
+    """Choose what is watched: kind=arena|screen|video, pilot, seed, window, monitor, region, session, loop."""
     center.bot.disarm("the source was changed")
     saved = await _finish_recording(center, "the source was changed")
     changed = center.spec.changed(**spec)
@@ -160,9 +160,9 @@ async def key(center: ControlCenter, pressed: str) -> str:
 
 async def _press(center: ControlCenter, pressed: RecorderKey) -> str:
     await asyncio.to_thread(center.recorder.press, pressed)
-    await asyncio.to_thread(center.recorder.wait, 5.0)
-    if center.rig is not None and center.recorder.state().phase == "recording":
+    if pressed == "f5" and center.rig is not None and center.recorder.state().phase in ("recording", "paused"):
         center.rig.begin_recording()
+    await asyncio.to_thread(center.recorder.wait, 5.0)
     await _count_sessions(center)
     return center.recorder.state().note or center.recorder.state().phase
 

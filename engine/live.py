@@ -155,10 +155,13 @@ class TickService(ThreadService):
     def _turn(self, perceiver: Perceives, frame: Frame, now_ns: int) -> None:
         observation = perceiver.perceive(frame, now_ns, self._cursor(), self._focus())
         seen_ns = time.monotonic_ns()
-        finished = self._assembler.tick(observation, *self._flies())
+        actor, actor_name = self._flies()
+        finished = self._assembler.tick(observation, actor, actor_name)
         pilot = self.pilot
         if pilot is not None:
-            self._assembler.intent(*pilot.on_observation(observation))
+            intent = pilot.on_observation(observation)
+            if actor == "bot":  # what it would have done in a dry run is nobody's intent
+                self._assembler.intent(*intent)
         acted_ns = time.monotonic_ns()
         self.observation.put(observation)
         for step in finished:

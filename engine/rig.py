@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from data.metadata import Source
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from engine.input.listener import InputListener
     from engine.platforms.port import WindowInfo
     from engine.sources.screen import ScreenSource
+    from engine.sources.video import VideoSource
 
 log = logging.getLogger(__name__)
 
@@ -53,9 +55,10 @@ class Rig:
     """``start`` and ``stop`` run on the engine's loop; the states may be read there too."""
 
     def __init__(self, spec: SourceSpec, settings: Settings, workspace: Workspace, recorder: Recorder, bot: Bot) -> None:
-        self.spec, self.profile = spec, spec.profile(settings)
+        self.spec, self.profile = spec, spec.profile(settings, workspace)
         self._settings, self._workspace, self._recorder, self._bot = settings, workspace, recorder, bot
         self._arena: ArenaSource | None = None
+        self._video: VideoSource | None = None
         self._screen: ScreenSource | None = None
         self._window: ArenaWindowHandle | None = None
         self._listener: InputListener | None = None
@@ -63,6 +66,8 @@ class Rig:
         self._actuator: Actuator | None = None
         self._told: tuple[bool, str] | None = None
         self._notice = ""
+        self._recentred = 0  # by the game, before the recording that runs
+        self._told_recentred = False
         self._assembler = StepAssembler(self.profile)
         self.capture: CaptureService | None = None
         self.tick: TickService | None = None
@@ -81,13 +86,17 @@ class Rig:
             await asyncio.to_thread(_compile_rules)
             source: Any = ArenaSource(spec.pilot or None, spec.seed, spec.fps)
             self._arena = source
+        elif spec.kind == "video":
+            from engine.sources.video import VideoSource
+
+            source = self._video = VideoSource(spec.folder(self._workspace), loop=spec.loop)
         else:
             if spec.kind == "arena_window":
                 await self._open_arena_window()
             source = await asyncio.to_thread(self._make_screen)
             self._screen = source
             self._make_actuator()
-        capture = CaptureService(source, spec.fps, self.profile.name, self._on_event if self._arena is not None else None)
+        capture = CaptureService(source, spec.fps, self.profile.name, self._on_event if self._screen is None else None)
         capture.on_turn = self._on_turn
         capture.sinks.append(self._on_frame)
         self.capture = capture
@@ -103,6 +112,9 @@ class Rig:
                 Source(kind=source.kind, description=source.description),
                 fps=spec.fps,
                 tick_hz=settings.live.tick_hz,
+                control_keys=settings.control_keys(),
+                prebuffer_s=settings.recorder.prebuffer_s,
+                last_remarks=self._last_remarks,
                 details=self._details(),
             )
         )
@@ -119,6 +131,7 @@ class Rig:
             if service is not None and not await supervisor.remove(service.name, deadline_s):
                 late.append(service.name)
         self.tick = self.capture = None
+        self._recorder.forget_source()
         for what in (self._listener, self._actuator, self._window):
             if what is not None:
                 await asyncio.to_thread(what.stop)
@@ -139,6 +152,13 @@ class Rig:
                 if self._notice:
                     log.warning("%s", self._notice)
                     self._recorder.note(self._notice)
+            self._look_at_pointer()
+        if self._video is not None and self._video.ended:
+            why = "the session that was played is over"
+            if self._recorder.state().phase in ("recording", "paused"):
+                self._recorder.finish(why)
+            if self._bot.phase in ("armed", "flying", "paused", "yielded"):
+                self._bot.disarm(why)
         if self._window is not None and self._window.client is not None:
             from league.arena.truth_socket import TruthSocketError
 
@@ -154,6 +174,10 @@ class Rig:
         """Hands for what is watched. Raises RigError when nothing can be driven (a whole monitor, a fixed region)."""
         if self._arena is not None:
             return ArenaHands(self._arena.apply, "the arena", dry_run)
+        if self._video is not None:
+            if not dry_run:
+                raise RigError(f"{self.spec.describe()}: what is over cannot be driven; the bot flies it as a dry run only (--dry-run)")
+            return ArenaHands(lambda _action: None, self._video.description, dry_run=True)
         if self._actuator is None or self._screen is None or not (self.spec.window or self.spec.kind == "arena_window"):
             raise RigError(
                 f"{self.spec.describe()} is not a window: the bot drives only a window that has the focus; choose it by its title"
@@ -165,14 +189,18 @@ class Rig:
             self.tick.pilot = pilot
 
     def begin_recording(self) -> None:
-        """What is held down as a recording begins is part of it."""
+        """What is held down as a recording begins is part of it, and so is what is wrong with the pictures."""
+        if self._notice:
+            self._recorder.note(self._notice)
         if self._listener is not None:
+            self._recentred = self._listener.centre.count
             for event in self._listener.held_events():
                 self._recorder.offer_event(event)
 
     def cursor(self) -> tuple[float, float] | None:
-        if self._arena is not None:
-            return self._arena.cursor
+        played = self._arena or self._video
+        if played is not None:
+            return played.cursor
         return self._listener.cursor if self._listener is not None else None
 
     def focus(self) -> bool:
@@ -183,7 +211,7 @@ class Rig:
     # ---- states
 
     def capture_state(self) -> CaptureState:
-        return self.capture.state(self.focus()) if self.capture is not None else CaptureState()
+        return replace(self.capture.state(self.focus()), notice=self._notice) if self.capture is not None else CaptureState()
 
     def tick_state(self) -> TickState:
         return self.tick.state() if self.tick is not None else TickState()
@@ -212,13 +240,13 @@ class Rig:
         return ArenaState(True, round(score, 2), int(kills), int(counters.get("deaths", 0)), int(counters.get("looted", 0)), episode, pilot)
 
     def actuator_text(self) -> str:
-        if self._arena is not None:
-            return "arena"
+        if self._screen is None:
+            return self.spec.kind
         return self._actuator.text() if self._actuator is not None else "off"
 
     def listener_text(self) -> str:
-        if self._arena is not None:
-            return "arena"
+        if self._screen is None:
+            return self.spec.kind
         return (self._listener.state or "listening") if self._listener is not None else "off"
 
     # ---- inside
@@ -315,16 +343,30 @@ class Rig:
     def _details(self) -> dict[str, Any]:
         if self.spec.kind == "screen":
             return {}
+        if self._video is not None:
+            return {"session": self._video.folder.name}
         from league.arena.skirmish import RULES_VERSION
 
         return {"rules_version": RULES_VERSION, "seed": self.spec.seed} | ({"pilot": self.spec.pilot} if self.spec.pilot else {})
 
     def _flies(self) -> tuple[ActorKind, str]:
-        if self._bot.flies:
+        if self._video is not None:
+            return self._video.flies
+        if self._bot.acts:
             return "bot", self._bot.state().policy
         if self._arena is not None:
             return ("demonstrator", self._arena.pilot) if self._arena.pilot else ("unknown", "")
         return "human", ""
+
+    def _look_at_pointer(self) -> None:
+        if self._listener is not None and self._listener.centre.noticed and not self._told_recentred:
+            self._told_recentred = True
+            log.warning("the game puts the pointer back into the middle: its places say little, its relative motion is recorded")
+
+    def _last_remarks(self) -> list[str]:
+        """What is known of a recording only when it ends."""
+        centre = self._listener.centre if self._listener is not None else None
+        return [centre.remark(centre.count - self._recentred)] if centre is not None and centre.noticed else []
 
     def _on_event(self, event: InputEvent) -> None:
         self._assembler.event(event)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from data.geometry import Rect
 from data.profile import GameProfile
 from data.settings import Settings
+from data.workspace import Workspace
 
-SourceKind = Literal["arena", "arena_window", "screen"]
+SourceKind = Literal["arena", "arena_window", "screen", "video"]
 SOURCE_KINDS: Final[tuple[str, ...]] = get_args(SourceKind)
 PILOTS: Final = ("expert", "novice", "random")
 
@@ -17,7 +19,8 @@ PILOTS: Final = ("expert", "novice", "random")
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
     """``arena``: the embedded game in this process, flown by a scripted ``pilot`` or the bot. ``arena_window``: the
-    embedded game in its own window, watched as a real screen. ``screen``: a window by title, a region or a monitor."""
+    embedded game in its own window, watched as a real screen. ``screen``: a window by title, a region or a monitor.
+    ``video``: a recorded ``session`` (its id, the start of it, or "last"), played as if live; with ``loop`` for ever."""
 
     kind: SourceKind = "arena"
     pilot: str = ""
@@ -27,6 +30,8 @@ class SourceSpec:
     monitor: int = 0
     region: Rect | None = None
     fps: int = 30
+    session: str = ""
+    loop: bool = False
 
     @staticmethod
     def from_settings(settings: Settings) -> SourceSpec:
@@ -44,7 +49,7 @@ class SourceSpec:
     def changed(self, **spec: Any) -> SourceSpec:
         """A copy with some fields changed. Raises ValueError with what is allowed."""
         spec = {k: v for k, v in spec.items() if v is not None}
-        known = {"kind", "pilot", "seed", "scale", "window", "monitor", "region", "fps"}
+        known = {"kind", "pilot", "seed", "scale", "window", "monitor", "region", "fps", "session", "loop"}
         if unknown := sorted(set(spec) - known):
             raise ValueError(f"source: there is no {', '.join(unknown)}; use {', '.join(sorted(known))}")
         if spec.get("kind", self.kind) not in SOURCE_KINDS:
@@ -53,6 +58,10 @@ class SourceSpec:
             raise ValueError(f"pilot {spec['pilot']!r}: use {', '.join(PILOTS)}, or none")
         if spec.get("kind", self.kind) == "arena_window":
             spec.setdefault("pilot", "none")  # the window is for a person, or for the bot
+        if spec.get("kind", self.kind) == "video":
+            spec.setdefault("pilot", "none")
+            if not spec.get("session", self.session):
+                raise ValueError("source kind 'video': say which session is to be played (its id, or last)")
         if spec.get("pilot") == "none":
             spec["pilot"] = ""
         if isinstance(spec.get("region"), str):
@@ -64,6 +73,8 @@ class SourceSpec:
             return f"the arena (seed {self.seed}, {self.pilot or 'nobody'} flies)"
         if self.kind == "arena_window":
             return f"the arena's window (seed {self.seed}, {self.scale}x)"
+        if self.kind == "video":
+            return f"session {self.session}, played{' again and again' if self.loop else ''}"
         if self.window:
             return f"the window {self.window!r}"
         if self.region is not None:
@@ -71,8 +82,21 @@ class SourceSpec:
             return f"the region {r.left},{r.top},{r.width},{r.height}"
         return f"monitor {self.monitor or 1}"
 
-    def profile(self, settings: Settings) -> GameProfile:
-        """The profile of what is watched: the arena's own for the arena, else the active game's."""
+    def folder(self, workspace: Workspace) -> Path:
+        """Of ``video``: the session that is played. Raises SessionNotFound."""
+        from data.catalog import find
+
+        return find(workspace.root, self.session)
+
+    def profile(self, settings: Settings, workspace: Workspace | None = None) -> GameProfile:
+        """The profile of what is watched: the arena's own for the arena, a session's own, else the active game's.
+
+        Raises SessionNotFound or SessionError for a session that is not there or cannot be read.
+        """
+        if self.kind == "video":
+            from data.metadata import read_metadata
+
+            return read_metadata(self.folder(workspace or settings.workspace())).profile
         from data.profile import ARENA_PROFILE
 
         return ARENA_PROFILE if self.kind in ("arena", "arena_window") else settings.profile()

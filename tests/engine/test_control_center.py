@@ -72,8 +72,9 @@ def test_record_fly_and_leave_with_no_screen_at_all(center: ControlCenter) -> No
     do(center, "record_toggle")
     wait_until(lambda: center.snapshot().bot.actions > 40, 30, "the bot goes on")
     assert center.snapshot().arena.pilot == "bot"
-    assert "stopped" in do(center, "stop_all")
+    assert do(center, "stop_all", reason="F8 was pressed").startswith("stopped (F8 was pressed): saved ")
     assert center.snapshot().bot.phase == "stopped"
+    assert center.snapshot().recorder.note.startswith("stopped (F8 was pressed): saved ")
     second = center.recorder.state().last_session
     with open_session(center.workspace.sessions / second) as session:
         pressed = [e for e in session.events() if e.kind == "press"]
@@ -92,7 +93,7 @@ def test_a_command_that_cannot_be_done_says_what_to_do(center: ControlCenter) ->
     for name, params, words in (
         ("nonsense", {}, "there are: arena_window"),
         ("fly", {}, "arm it first"),
-        ("source", {"kind": "moon"}, "use arena, arena_window, screen"),
+        ("source", {"kind": "moon"}, "use arena, arena_window, screen, video"),
         ("source", {"kind": "screen", "window": "No Such Window"}, "DISPLAY"),
         ("train", {"level": "everything"}, "use strategist"),
         ("job_stop", {"id": "none"}, "no running job"),
