@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from rich.text import Span, Text
 
 from data.schema import Image
 from data.untyped import opencv
+
+if TYPE_CHECKING:
+    from tui.app import SecondseatApp
 
 Depth = Literal[24, 8, 4, 0]
 """Bits of colour that the terminal shows; 0 without colour."""
@@ -37,6 +40,13 @@ _SIXTEEN: Final = np.array(
     ],
     np.int32,
 )
+
+
+def depth_of(face: SecondseatApp) -> Depth:
+    """The colours that the terminal shows; none where NO_COLOR is set or blocks cannot be drawn."""
+    if face.no_color or not face.look.glyphs.braille:
+        return 0
+    return {"truecolor": 24, "256": 8}.get(face.console.color_system or "", 4)  # pyright: ignore[reportReturnType]
 
 
 @dataclass(frozen=True, slots=True)

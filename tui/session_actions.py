@@ -92,4 +92,5 @@ SESSION_ACTIONS: Final[tuple[Action, ...]] = (
     Action("play_step", "One picture on", ("full_stop",), "pauses", scope="play", footer="step"),
     Action("play_step_back", "One picture back", ("comma",), "pauses", scope="play"),
     Action("play_marks", "Cursor and clicks", ("o",), "on the picture, or not", scope="play", footer="marks"),
+    Action("preview", "Preview", ("p",), "the newest picture with what was found on it; again: off", scope="buffer", footer="preview"),
 )

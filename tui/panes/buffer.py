@@ -6,10 +6,24 @@ from rich.text import Text
 
 from engine.state import EngineState
 from tui.panes.base import LinesPane, clock, pairs, size
+from tui.panes.preview import Preview
 
 
 class BufferPane(LinesPane):
+    scope = "buffer"
+
+    def __init__(self, id: str, title: str = "") -> None:
+        super().__init__(id, title)
+        self.preview = Preview(self)
+
+    def do_preview(self) -> None:
+        self.preview.toggle()
+        self.show(self.face.newest)
+
     def show(self, state: EngineState) -> None:
+        if self.preview.on:
+            self.set_lines(self.preview.lines())
+            return
         palette, glyphs = self.look.palette, self.look.glyphs
         capture, tick, recorder = state.capture, state.tick, state.recorder
         width = self.size.width

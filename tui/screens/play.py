@@ -14,7 +14,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from engine.state import EngineState
-from tui.halfblock import runs
+from tui.halfblock import depth_of, runs
 from tui.panes.base import LinesPane, bar, cut
 from tui.panes.log import printable
 from tui.pump import one_line
@@ -22,7 +22,6 @@ from tui.screens.lists import ListScreen
 from tui.screens.play_marks import Marks, load_marks
 from tui.screens.play_video import LOCAL_BYTES_S, SSH_BYTES_S, Player, Shown
 from tui.screens.session_parts import held_at
-from tui.screens.session_pictures import depth_of
 from tui.timeline import moment
 
 SEEK_S: Final = 5.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.schema import Image
+from tui.overlay import CYAN, cross, outline
 
 if TYPE_CHECKING:
     from data.timeline import Timeline
@@ -18,9 +19,6 @@ CLICK_NS: Final = 300_000_000
 """How long a click stays marked."""
 LOST_NS: Final = 2_000_000_000
 """A cursor that was not heard of for so long is not drawn."""
-WHITE: Final = (255, 255, 255)
-YELLOW: Final = (255, 220, 0)
-CYAN: Final = (0, 220, 255)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,40 +65,3 @@ def load_marks(folder: Path) -> Marks:
             times, points = steps.time_ns[seen], steps.cursor[seen]
         order = np.argsort(times, kind="stable")
         return Marks(read_timeline(folder), session.metadata.clock.monotonic_ns, times[order], points[order])
-
-
-def cross(pixels: Image, point: tuple[float, float] | None) -> None:
-    """The cursor: a white pixel with four yellow arms."""
-    at = _pixel(pixels, point)
-    if at is not None:
-        x, y = at
-        pixels[max(0, y - 1) : y + 2, x] = YELLOW
-        pixels[y, max(0, x - 1) : x + 2] = YELLOW
-        pixels[y, x] = WHITE
-
-
-def outline(pixels: Image, point: tuple[float, float] | None, radius: int, colour: tuple[int, int, int]) -> None:
-    """A square round a point."""
-    at = _pixel(pixels, point)
-    if at is not None:
-        x, y = at
-        frame(pixels, x - radius, y - radius, x + radius, y + radius, colour)
-
-
-def frame(pixels: Image, left: int, top: int, right: int, bottom: int, colour: tuple[int, int, int]) -> None:
-    """The edges of a rectangle, as far as they lie on the picture; the corners belong to it."""
-    height, width = pixels.shape[:2]
-    rows, columns = slice(max(0, top), max(0, bottom + 1)), slice(max(0, left), max(0, right + 1))
-    for y in (top, bottom):
-        if 0 <= y < height:
-            pixels[y, columns] = colour
-    for x in (left, right):
-        if 0 <= x < width:
-            pixels[rows, x] = colour
-
-
-def _pixel(pixels: Image, point: tuple[float, float] | None) -> tuple[int, int] | None:
-    if point is None or not (0 <= point[0] <= 1 and 0 <= point[1] <= 1):
-        return None
-    height, width = pixels.shape[:2]
-    return min(width - 1, int(point[0] * width)), min(height - 1, int(point[1] * height))

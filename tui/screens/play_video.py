@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from data.schema import Image
 from tui.halfblock import Depth, Place, encode, place, shrink
+from tui.terminal_bytes import Budget, cost
 
 LOCAL_BYTES_S: Final = 56_000
 SSH_BYTES_S: Final = 24_000
@@ -26,10 +27,6 @@ LEAST_FPS: Final = 4.0
 MOST_FPS: Final = 15.0
 SPEEDS: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 CLOSE_S: Final = 2.0
-_RUN_BYTES: Final[dict[Depth, int]] = {24: 42, 8: 27, 4: 15, 0: 0}
-"""What a run of equal cells costs beside its characters: both colours and the way back."""
-_SPAN_BYTES: Final = 9
-"""What it costs to go to a place on the screen."""
 
 Marks = Callable[[Image, int], None]
 """Draws onto the small picture (uint8 RGB, two pixels a cell) what belongs to a moment of the video, in ms."""
@@ -52,32 +49,6 @@ class Shown:
     at: Place
     depth: Depth
     changed: NDArray[np.bool_]
-
-
-@dataclass(slots=True)
-class Budget:
-    """Bytes that may be written: ``bytes_s`` a second, half a second of it may be saved up."""
-
-    bytes_s: float
-    left: float = 0.0
-    at_s: float = field(default_factory=time.monotonic)
-
-    def wait_s(self, now_s: float) -> float:
-        """How long until the debt of the last picture is paid."""
-        self.left = min(self.bytes_s / 2, self.left + (now_s - self.at_s) * self.bytes_s)
-        self.at_s = now_s
-        return max(0.0, -self.left / self.bytes_s)
-
-    def spend(self, count: int) -> None:
-        self.left -= count
-
-
-def cost(cells: NDArray[np.int32], changed: NDArray[np.bool_], depth: Depth) -> int:
-    """About how many bytes the changed cells are on their way to a terminal; rather more than less."""
-    spans = int((np.diff(changed, axis=1, prepend=False) & changed).sum())
-    new_run = np.diff(cells, axis=1, prepend=-1) != 0
-    starts = changed & (new_run | np.diff(changed, axis=1, prepend=False))
-    return spans * _SPAN_BYTES + int(starts.sum()) * _RUN_BYTES[depth] + int(changed.sum()) * (3 if depth else 1)
 
 
 class Player:

@@ -15,17 +15,9 @@ from tui.halfblock import Depth, encode, place, placed, shrink
 
 if TYPE_CHECKING:
     from data.video import VideoReader
-    from tui.app import SecondseatApp
 
 KEPT: Final = 200
 CLOSE_S: Final = 2.0
-
-
-def depth_of(face: SecondseatApp) -> Depth:
-    """The colours that the terminal shows; none where NO_COLOR is set or blocks cannot be drawn."""
-    if face.no_color or not face.look.glyphs.braille:
-        return 0
-    return {"truecolor": 24, "256": 8}.get(face.console.color_system or "", 4)  # pyright: ignore[reportReturnType]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from textual import events
 
 from engine.state import EngineState
 from tui import timeline as lanes
+from tui.halfblock import depth_of
 from tui.panes.base import LinesPane, cut
 from tui.pump import one_line
 from tui.screens import session_deeds, session_parts
 from tui.screens.session_parts import MODE_ACTIONS, NAME_WIDTH, Loaded
-from tui.screens.session_pictures import Pictures, Wish, depth_of
+from tui.screens.session_pictures import Pictures, Wish
 
 LEAST_FACTS: Final = 42
 """Cells of the facts beside the picture."""
