@@ -25,6 +25,7 @@ from data.settings import Settings
 from data.workspace import Workspace
 from engine.bot import Bot
 from engine.commands import COMMANDS, EngineError
+from engine.duties import Duties
 from engine.notices import NoticeHandler, log_to_file
 from engine.recorder import Recorder, RecordingSettings
 from engine.rig import Rig
@@ -43,6 +44,8 @@ log = logging.getLogger("engine")  # what a person calls it
 
 SNAPSHOT_S = 0.1
 HOUSEKEEPING_S = 0.5
+JOBS_LEFT_S = 0.5
+"""So long before the deadline, jobs that have not ended are ended by force."""
 
 
 class ControlCenter:
@@ -81,6 +84,7 @@ class ControlCenter:
         self._stop_reason = ""
         self._left_over: list[str] = []
         self._deadline_s = 5.0
+        self._keep_jobs = False
         self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time(), pid=os.getpid(), version=own_version())
         self._lag_ms = Spread(600)
         self._sessions = 0
@@ -134,13 +138,28 @@ class ControlCenter:
         if loop is not None and stop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(stop.set)
 
-    def stop(self, deadline_s: float = 5.0) -> list[str]:
-        """Disarm the bot, save the recording, stop all services; the names of those that would not stop."""
+    def duties(self) -> Duties:
+        """What a new engine would have to go on with."""
+        return Duties(self.spec if self.rig is not None else None, self._state.recorder.phase == "recording")
+
+    def stop(self, deadline_s: float = 5.0, *, keep_jobs: bool = False) -> list[str]:
+        """Disarm the bot, save the recording, stop all services; the names of those that would not stop.
+
+        Jobs save and end too; with ``keep_jobs`` they run on and are left to the next engine of this workspace.
+        """
         self._deadline_s = deadline_s
+        self._keep_jobs = self._keep_jobs or keep_jobs
         self.request_stop(self._stop_reason or "left")
         if self._thread is not None and not self._ended.wait(deadline_s + 2.0):
             return ["engine"]
         return self._left_over
+
+    def stop_engine(self) -> Future[str]:
+        """As ``request_stop``, for whoever holds a control centre without knowing where it stands."""
+        self.request_stop("asked to stop")
+        done: Future[str] = Future()
+        done.set_result("stopping: the bot lets go, the recording is saved")
+        return done
 
     def wait_ended(self, timeout_s: float | None = None) -> bool:
         return self._ended.wait(timeout_s)
@@ -149,9 +168,15 @@ class ControlCenter:
     def stop_reason(self) -> str:
         return self._stop_reason
 
-    def add_service(self, service: TaskService) -> None:
-        """A service to run beside the engine's own (the remote server); before ``start``."""
-        self._extra.append(service)
+    def serve(self, name: str, *, exact: bool = True) -> None:
+        """Let other processes of this user reach this engine by a name; before ``start``. Raises RemoteError.
+
+        Unless ``exact``, the next free name is taken when another engine has it.
+        """
+        from engine.endpoint import endpoint_path, take_place
+        from engine.remote_server import RemoteServer
+
+        self._extra.append(RemoteServer(self, take_place(endpoint_path(name), exact=exact)))
 
     # ---- on the engine's loop
 
@@ -222,10 +247,10 @@ class ControlCenter:
 
     async def _housekeeping(self) -> None:
         self.supervisor.check()
+        if self.hotkeys is not None:
+            await asyncio.to_thread(self.hotkeys.check)
         if self.jobs is not None:
-            for job in self.jobs.poll():
-                level = logging.INFO if job.phase == "done" else logging.WARNING
-                log.log(level, "%s: %s%s", job.title, job.phase, f": {job.message}" if job.message else "")
+            self._note_ended(self.jobs)
         if self.rig is not None:
             await self.rig.housekeeping()
 
@@ -257,8 +282,15 @@ class ControlCenter:
         return text
 
     async def _shut_down(self) -> None:
-        """Order matters: hands off first, then save what was recorded, then the rest."""
+        """Order matters: hands off first, then save what was recorded, then the rest. Jobs save meanwhile."""
+        began_s = time.monotonic()
         self.bot.disarm(self._stop_reason)
+        if self.jobs is not None:
+            if self._keep_jobs:
+                for title in self.jobs.release():
+                    log.info("%s runs on, for the next engine", title)
+            else:
+                self.jobs.stop_all()
         if not await asyncio.to_thread(self.recorder.stop, self._stop_reason or "left", self._deadline_s):
             self._left_over.append("recorder")
         if self.hotkeys is not None:
@@ -266,10 +298,27 @@ class ControlCenter:
         if self.rig is not None:
             self._left_over += await self.rig.stop(self.supervisor, self._deadline_s)
             self.rig = None
+        if self.jobs is not None:
+            await self._end_jobs(self.jobs, began_s + self._deadline_s)
+        self._publish()
         self._left_over += await self.supervisor.stop_all(self._deadline_s / 2)
         self._publish()
         if self._left_over:
             log.error("would not stop: %s", ", ".join(self._left_over))
+
+    async def _end_jobs(self, jobs: JobRunner, until_s: float) -> None:
+        """Wait for the jobs that were asked to save; those that need longer are ended, at their last checkpoint."""
+        while jobs.running() and time.monotonic() < until_s - JOBS_LEFT_S:
+            await asyncio.sleep(0.05)
+            self._note_ended(jobs)
+            self._publish()
+        for title in jobs.kill_all():
+            log.warning("%s did not save within %.0f s and was ended; its last checkpoint stays", title, self._deadline_s)
+
+    def _note_ended(self, jobs: JobRunner) -> None:
+        for job in jobs.poll():
+            level = logging.INFO if job.phase == "done" else logging.WARNING
+            log.log(level, "%s: %s%s", job.title, job.phase, f": {job.message}" if job.message else "")
 
     def _publish(self) -> None:
         rig = self.rig
@@ -307,6 +356,7 @@ class ControlCenter:
             memory_mb=round(process.memory_info().rss / 1e6, 1),
             loop_lag_p99_ms=round(self._lag_ms.quantile(0.99), 1),
             hotkeys=self.hotkeys.state if self.hotkeys is not None else "off: starting",
+            last_hotkey=self.hotkeys.last.text if self.hotkeys is not None and self.hotkeys.last is not None else "",
             actuator=rig.actuator_text() if rig is not None else "off",
             display=os.environ.get("DISPLAY", ""),
         )

@@ -6,12 +6,12 @@ one: signals are taken here.
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from data.settings import Settings
@@ -25,18 +25,24 @@ COMMAND_TIMEOUT_S: Final = 180.0
 TICKS_TIMEOUT_S: Final = 20.0
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do. ``policy`` (a name, a folder, or "" for the promoted one) makes the bot fly; ``serve`` answers
-    ``secondseat status`` and ``stop``. Without ``for_s`` it goes on until told to stop."""
+    """What to do. ``policy`` (a name, a folder, or "" for the promoted one) makes the bot fly. Other processes reach the
+    engine as ``name`` (or, unless ``exact_name``, as the next free one). ``linger``: it goes on, and can be told more,
+    when the recording or the flight is over and when its terminal is closed. Without ``for_s`` it goes on until told to
+    stop."""
 
     spec: SourceSpec | None = None
     record: bool = False
     policy: str | None = None
     dry_run: bool = False
     for_s: float | None = None
-    serve: bool = False
+    name: str = ""
+    exact_name: bool = True
+    linger: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +63,21 @@ def run_headless(
     debug: bool = False,
     every_s: float = 5.0,
     on_state: Callable[[EngineState], None] | None = None,
-    endpoint: Path | None = None,
 ) -> Outcome:
     """Run the plan; ``say`` gets plain lines. Raises EngineError when it could not begin."""
     center = ControlCenter(settings, workspace, debug)
     if plan.spec is not None:
         center.spec = plan.spec
-    if plan.serve:
-        from engine.endpoint import endpoint_path
-        from engine.remote_server import RemoteServer
-
-        center.add_service(RemoteServer(center, endpoint or endpoint_path()))
+    if plan.name:
+        center.serve(plan.name, exact=plan.exact_name)
     told = threading.Event()
     signal_name = ""
 
     def on_signal(number: int, _frame: Any) -> None:
         nonlocal signal_name
+        if plan.linger and number == getattr(signal, "SIGHUP", None):
+            log.warning("the terminal was closed; the engine goes on")
+            return
         signal_name = signal.Signals(number).name
         told.set()
 
@@ -113,13 +118,16 @@ def _carry_out(center: ControlCenter, plan: Plan, say: Callable[[str], None], to
             return "the time asked for is over"
         state = center.snapshot()
         settled = time.monotonic() - began_s > 1.0  # the snapshot is a little older than what was just asked for
-        ends = ("stopped", "disarmed") if plan.serve else ("stopped", "disarmed", "yielded")  # nobody could resume it here
-        if plan.policy is not None and state.bot.phase in ends and settled:
+        if plan.linger:
+            if failed := next((s for s in state.services if s.name == "remote" and s.health == "failed"), None):
+                raise EngineError(f"nobody could reach it any more: {failed.reason}")
+            continue
+        if plan.policy is not None and state.bot.phase in ("stopped", "disarmed", "yielded") and settled:
             return f"the bot {state.bot.phase}{f': {state.bot.reason}' if state.bot.reason else ''}"
-        if plan.record and plan.policy is None and not plan.serve and state.recorder.phase == "idle" and settled:
+        if plan.record and plan.policy is None and state.recorder.phase == "idle" and settled:
             return state.recorder.note or "the recording was ended by a key"
-        if failed := [s for s in state.services if s.health == "failed" and s.name in ("capture", "tick", "remote")]:
-            raise EngineError(f"{failed[0].name}: {failed[0].reason}")
+        if failed := next((s for s in state.services if s.health == "failed" and s.name in ("capture", "tick")), None):
+            raise EngineError(f"{failed.name}: {failed.reason}")
     return ""
 
 

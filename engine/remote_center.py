@@ -14,12 +14,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.endpoint import RemoteError
 from engine.remote import COMMAND_TIMEOUT_S, Remote, UnreachableError
 from engine.state import EngineState, Notice, Picture, ServiceState
 from engine.wire import Hello
+
+if TYPE_CHECKING:
+    from engine.duties import Duties
 
 log = logging.getLogger(__name__)
 
@@ -116,8 +119,14 @@ class RemoteCenter:
         """Tell the engine to disarm, save and end."""
         return self._in_a_thread(Remote.stop, 5.0)
 
-    def stop(self, deadline_s: float = 5.0) -> list[str]:
-        """Leave; the engine goes on."""
+    def duties(self) -> Duties:
+        """Nothing: the engine goes on by itself."""
+        from engine.duties import Duties
+
+        return Duties()
+
+    def stop(self, deadline_s: float = 5.0, *, keep_jobs: bool = False) -> list[str]:
+        """Leave; the engine goes on, and so do its jobs."""
         if self._leaving.is_set():
             return []
         self._leaving.set()

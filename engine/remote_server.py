@@ -17,10 +17,9 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from engine.endpoint import Place, endpoint_name, take_place
+from engine.endpoint import Place, endpoint_name
 from engine.runtime.service import TaskService
 from engine.state import EngineState, Picture
 from engine.wire import LARGEST_REQUEST_BYTES, PROTOCOL, TOKEN_HEADER, VIEWER_HEADER, Hello, own_version, picture_to_wire
@@ -49,20 +48,18 @@ class Controls(Protocol):
 
 
 class RemoteServer(TaskService):
-    """Serves one engine at ``path``. Starting fails when another engine has that name; unless ``exact`` it takes the next."""
+    """Serves one engine at its place, and leaves the place when it ends. With a token over TCP, else on a Unix socket."""
 
-    def __init__(self, controls: Controls, path: Path, *, exact: bool = True, use_token: bool = os.name != "posix") -> None:
+    def __init__(self, controls: Controls, place: Place, *, use_token: bool = os.name != "posix") -> None:
         super().__init__("remote")
-        self.path = path
-        self._controls, self._exact = controls, exact
+        self._controls, self._place = controls, place
+        self._name = endpoint_name(place.path)
         self._token = secrets.token_urlsafe(32) if use_token else ""
         self._viewers: dict[str, float] = {}  # by id: when it asked last
 
     async def run(self) -> None:
-        web = await asyncio.to_thread(_aiohttp_web)
-        place = take_place(self.path, exact=self._exact)
-        self.path = place.path
         try:
+            web = await asyncio.to_thread(_aiohttp_web)
             app = web.Application(middlewares=[self._guarded()], client_max_size=LARGEST_REQUEST_BYTES)
             app.router.add_get("/hello", self._hello)
             app.router.add_get("/state", self._state)
@@ -80,23 +77,23 @@ class RemoteServer(TaskService):
             )
             await runner.setup()
             try:
-                await self._listen(runner, place)
+                await self._listen(runner)
                 await self._watch_viewers()
             finally:
                 await runner.cleanup()
         finally:
-            place.leave()
+            self._place.leave()
 
-    async def _listen(self, runner: web.AppRunner, place: Place) -> None:
+    async def _listen(self, runner: web.AppRunner) -> None:
         from aiohttp import web
 
         if self._token:
             await web.TCPSite(runner, "127.0.0.1", 0).start()
-            place.tell(int(runner.addresses[0][1]), self._token)
+            self._place.tell(int(runner.addresses[0][1]), self._token)
         else:
             before = os.umask(0o077)
             try:
-                await web.UnixSite(runner, str(place.path)).start()
+                await web.UnixSite(runner, str(self._place.path)).start()
             finally:
                 os.umask(before)
 
@@ -109,7 +106,7 @@ class RemoteServer(TaskService):
             await asyncio.sleep(0.5)
 
     def _tell_viewers(self) -> None:
-        self._controls.note_served(endpoint_name(self.path), len(self._viewers))
+        self._controls.note_served(self._name, len(self._viewers))
 
     def _guarded(self) -> Any:
         """Who may ask, and what becomes of what goes wrong: JSON, one line, never a traceback."""
@@ -136,7 +133,7 @@ class RemoteServer(TaskService):
         from aiohttp import web
 
         state = self._controls.snapshot()
-        hello = Hello(endpoint_name(self.path), own_version(), PROTOCOL, os.getpid(), state.started_s, state.workspace)
+        hello = Hello(self._name, own_version(), PROTOCOL, os.getpid(), state.started_s, state.workspace)
         return web.json_response(hello.to_json())
 
     async def _state(self, request: web.Request) -> web.Response:

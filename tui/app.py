@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import threading
 import time
@@ -71,10 +72,17 @@ class SecondseatApp(App[int]):
         self.host = host
         self.memory = memory or Memory(None)
         self.output = output or OutputTail(None)
-        self.registry = registry
+        self._actions = registry
+        self.registry = registry.present(attached=host.attached)
         self.newest = EngineState()
         self.crash = ""
         self.leaving = False
+        self.farewell = ""
+        """What is said in the terminal once the face is gone."""
+        self.left_undone = ""
+        """What went wrong while leaving."""
+        self.hand_over: Callable[[], str] | None = None
+        """Ends the engine and starts a headless one in its place; returns the farewell. None where that cannot be."""
         self._refresh_hz = refresh_hz
         self._notices: list[Notice] = []
         self._answer: tuple[float, str, str] = (0.0, "", "info")
@@ -137,7 +145,8 @@ class SecondseatApp(App[int]):
             merged.setdefault(action_id, ",".join((key, *letters)))
 
         def apply() -> None:
-            self.registry, wrong = REGISTRY.with_keys(merged)
+            registry, wrong = self._actions.with_keys(merged)
+            self.registry = registry.present(attached=self.host.attached)
             self._bindings = BindingsMap(self._make_bindings())
             self.refresh_bindings()
             for pane in (pane for screen in self.screen_stack for pane in screen.query(LinesPane)):
@@ -300,17 +309,26 @@ class SecondseatApp(App[int]):
 
     # ---- leaving
 
-    def leave(self) -> None:
-        """Stop the engine in a thread of its own, then end the app. Safe to call more than once, on the app's loop."""
+    def leave(self, how: Callable[[], str] | None = None) -> None:
+        """Stop the engine (an attached one is only left) in a thread of its own, then end the app; ``how`` does it in
+        another way and returns the farewell. Safe to call more than once, on the app's loop."""
         if self.leaving:
             self.exit(0)
             return
         self.leaving = True
-        if self.host.phase in ("ready", "starting"):
-            self.tell("info", "stopping: the bot lets go, the recording is saved")
+        if how is None and self.host.phase in ("ready", "starting") and not self.host.attached:
+            self.tell("info", "stopping: the bot lets go, the recording and the jobs are saved")
 
         def stop() -> None:
-            self.host.stop()
+            if how is None:
+                self.host.stop()
+            else:
+                try:
+                    self.farewell = how()
+                except Exception as error:  # whatever it was: the engine is ended as ever, and it is told
+                    logging.getLogger(__name__).exception("leaving")
+                    self.left_undone = one_line(error)
+                    self.host.stop()
             self._from_thread(lambda: self.exit(0))
 
         threading.Thread(target=stop, name="secondseat-leave", daemon=True).start()
@@ -328,7 +346,6 @@ class SecondseatApp(App[int]):
     def _fatal_error(self) -> None:
         """An error of our own: the traceback goes to the log (without the values of variables, which may be secret),
         one line to the terminal once it is whole again."""
-        import logging
         import sys
 
         error = sys.exc_info()[1]
@@ -379,6 +396,9 @@ class SecondseatApp(App[int]):
         if self._bell and (phase == "recording") != (self._recorded == "recording"):
             self.bell()
         self._recorded = phase
+        if self.newest.ending and not self.host.attached and not self.leaving:
+            self.farewell = f"the engine of this face has ended: {self.newest.ending}"
+            self.leave()
         if self._wait_then_quit and not self.busy():
             self._wait_then_quit = False
             self.leave()
@@ -403,6 +423,8 @@ class SecondseatApp(App[int]):
 
     def hint(self, state: EngineState) -> Text:
         """The line above the footer: the answer to the last command while it is fresh, else the next step."""
+        if self.host.link:
+            return hints.answer(f"{self.host.link}; {self.registry['quit'].first_key()} leaves", "error", self.look)
         when, text, level = self._answer
         if text and time.monotonic() - when < ANSWER_S:
             return hints.answer(text, level, self.look)

@@ -39,6 +39,8 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     },
     "The running engine": {
         "headless": Entry("headless", "run the engine without the face"),
+        "attach": Entry("attach", "the face of an engine that runs already, here or over SSH"),
+        "engines": Entry("engine_calls", "the engines that run", "engines_app"),
         "status": Entry("engine_calls", "what it does now", "status_app"),
         "stop": Entry("engine_calls", "disarm, save and end it", "stop_app"),
     },
@@ -164,7 +166,7 @@ def _dispatch(invocation: Invocation, rest: list[str]) -> int:
     if not name:
         from tui.start import run_app
 
-        return run_app(lambda: invocation.load(strict=False), debug=invocation.debug)
+        return run_app(lambda: invocation.load(strict=False), debug=invocation.debug, words=tuple(invocation.words()))
     entry = next((group[name] for group in COMMANDS.values() if name in group), None)
     if entry is None:
         raise UsageError(_unknown(name))

@@ -10,7 +10,9 @@ from typing import Final, cast
 
 from textual.app import App
 
+from tui import leaving
 from tui.app import SecondseatApp
+from tui.asking import ask
 from tui.registry import Action
 from tui.screens.live import LiveScreen
 
@@ -43,24 +45,11 @@ def _open_form(app: SecondseatApp, action: Action, then: Callable[[], None]) -> 
     app.push_screen(ParametersForm(action.title, action.form, app.memory.parameters(action.id)), accepted)
 
 
-def _ask(
-    app: SecondseatApp, title: str, lines: list[str], answers: list[tuple[str, str]], commands: Mapping[str, Callable[[], None]]
-) -> None:
-    from tui.screens.dialogs import AskLetter
-
-    def answered(letter: str | None) -> None:
-        if letter:
-            commands[letter]()
-
-    if not isinstance(app.screen, AskLetter):
-        app.push_screen(AskLetter(title, lines, answers), answered)
-
-
 def arm(app: SecondseatApp) -> None:
     """Ask before the bot flies, and name what it will fly in; when it is armed already: fly on, or disarm."""
     bot, capture = app.newest.bot, app.newest.capture
     if bot.phase in RUNNING_BOT:
-        _ask(
+        ask(
             app,
             "Arm and fly",
             [f"{bot.policy or 'The bot'} is {bot.phase} in {bot.window or 'the arena'}."],
@@ -78,7 +67,7 @@ def arm(app: SecondseatApp) -> None:
     def fly(dry_run: bool) -> None:
         app.send("arm", then=lambda: app.send("fly"), dry_run=dry_run, **params)
 
-    _ask(
+    ask(
         app,
         "Arm and fly",
         [
@@ -106,7 +95,7 @@ def stop_job(app: SecondseatApp) -> None:
         chosen = pane.job_of(pane.chosen, app.newest)
         if chosen is not None and chosen in running:
             job = chosen
-    _ask(
+    ask(
         app,
         "Stop a job",
         [f"{job.title}: {job.stage or job.phase}. What it has saved stays."],
@@ -167,26 +156,6 @@ def palette(app: SecondseatApp) -> None:
         app.push_screen(CommandPalette(providers=[RegistryCommands], placeholder="find an action"))
 
 
-def quit_app(app: SecondseatApp) -> None:
-    """Leave when nothing runs, else ask what to do with what does."""
-    if app.leaving:
-        return
-    busy = app.busy()
-    if not busy:
-        app.leave()
-        return
-    _ask(
-        app,
-        "Quit",
-        ["Still running:", *(f"  {line}" for line in busy)],
-        [
-            ("s", "stop and save: the bot lets go, jobs end at a checkpoint"),
-            ("w", "wait: leave when it is done"),
-        ],
-        {"s": app.leave, "w": app.wait_then_leave},
-    )
-
-
 DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "edit": edit,
     "arm": arm,
@@ -201,5 +170,6 @@ DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "sessions": sessions,
     "palette": palette,
     "redraw": SecondseatApp.redraw,
-    "quit": quit_app,
+    "quit": leaving.quit_app,
+    "detach": leaving.detach,
 }

@@ -13,9 +13,12 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from engine.state import EngineState, Picture
+
+if TYPE_CHECKING:
+    from engine.duties import Duties
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +30,7 @@ READY_S: Final = 30.0
 class Center(Protocol):
     """The engine's control centre as the face sees it. No method but ``start``, ``wait_ready`` and ``stop`` waits.
 
-    ``attached``: the engine runs in another process; ``stop`` only leaves it. ``link`` says what is wrong with the
+    ``attached``: the engine runs in another process; ``stop`` only leaves it, ``stop_engine`` ends it. ``link`` says what is wrong with the
     way to it, and is empty when nothing is (always, for an engine of this process).
     """
 
@@ -47,7 +50,11 @@ class Center(Protocol):
 
     def command(self, name: str, **params: Any) -> Future[str]: ...
 
-    def stop(self, deadline_s: float = STOP_DEADLINE_S) -> list[str]: ...
+    def duties(self) -> Duties: ...
+
+    def stop(self, deadline_s: float = STOP_DEADLINE_S, *, keep_jobs: bool = False) -> list[str]: ...
+
+    def stop_engine(self) -> Future[str]: ...
 
     def busy(self) -> list[str]: ...
 
@@ -63,8 +70,9 @@ class NotReady(Exception):
 class EngineHost:
     """Owns the control centre's life within the face. All methods are safe from any thread."""
 
-    def __init__(self, factory: CenterFactory) -> None:
+    def __init__(self, factory: CenterFactory, *, attached: bool = False) -> None:
         self._factory = factory
+        self._attached = attached
         self._center: Center | None = None
         self._phase: Phase = "starting"
         self._failure = ""
@@ -120,8 +128,7 @@ class EngineHost:
     @property
     def attached(self) -> bool:
         """The engine runs in another process: leaving the face does not end it."""
-        center = self._center
-        return center is not None and center.attached
+        return self._attached
 
     @property
     def link(self) -> str:
@@ -151,8 +158,25 @@ class EngineHost:
         center = self._center
         return [] if center is None or self._phase != "ready" else center.busy()
 
-    def stop(self, deadline_s: float = STOP_DEADLINE_S) -> list[str]:
-        """Disarm, save and end the engine, once; later calls wait for the first."""
+    def duties(self) -> Duties:
+        """What a new engine would have to go on with. Raises NotReady."""
+        center = self._center
+        if center is None or self._phase != "ready":
+            raise NotReady(self._why_not_ready())
+        return center.duties()
+
+    def stop_engine(self) -> Future[str]:
+        """Tell an engine of another process to disarm, save and end. Raises NotReady."""
+        center = self._center
+        if center is None or self._phase != "ready":
+            raise NotReady(self._why_not_ready())
+        return center.stop_engine()
+
+    def stop(self, deadline_s: float = STOP_DEADLINE_S, *, keep_jobs: bool = False) -> list[str]:
+        """Disarm, save and end the engine (an attached one is only left), once; later calls wait for the first.
+
+        With ``keep_jobs`` what trains goes on, for the next engine.
+        """
         with self._stop_lock:
             if self._stopped.is_set():
                 return self._left_behind
@@ -160,7 +184,7 @@ class EngineHost:
             center = self._center
             if center is not None:
                 try:
-                    self._left_behind = list(center.stop(deadline_s))
+                    self._left_behind = list(center.stop(deadline_s, keep_jobs=keep_jobs))
                 except Exception as error:
                     log.exception("the engine did not stop cleanly")
                     self._left_behind = [f"engine: {one_line(error)}"]

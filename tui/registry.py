@@ -117,6 +117,10 @@ class Registry:
     def __contains__(self, action_id: str) -> bool:
         return action_id in self._by_id
 
+    def present(self, *, attached: bool) -> Registry:
+        """What exists in a face that is attached to an engine elsewhere, or in one that hosts its own."""
+        return Registry(tuple(a for a in self.actions if a.when == "always" or attached), self.reserved)
+
     def in_scope(self, scope: Scope) -> tuple[Action, ...]:
         return tuple(action for action in self.actions if action.scope == scope)
 

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from data.settings import Settings
     from tui.app import SecondseatApp
-    from tui.pump import Center, CenterFactory
+    from tui.pump import Center, CenterFactory, EngineHost
 
 SettingsLoader = Callable[[], "tuple[Settings, tuple[str, ...]]"]
 """The settings in force and what is to be said of them; called after the first paint, in the engine's thread."""
 
+OWN_NAME: Final = "face"
+"""How the engine of this face is called when it is looked at from elsewhere."""
 THREADS_S: Final = 4.0
 """How long threads that libraries left behind may keep the process from ending."""
 
@@ -43,9 +45,19 @@ def why_not_here() -> str:
 
 
 def run_app(
-    load_settings: SettingsLoader, *, debug: bool = False, factory: CenterFactory | None = None, state_folder: Path | None = None
+    load_settings: SettingsLoader,
+    *,
+    debug: bool = False,
+    words: tuple[str, ...] = (),
+    attach_to: Path | None = None,
+    factory: CenterFactory | None = None,
+    state_folder: Path | None = None,
 ) -> int:
-    """Open the face; returns the exit status. ``factory`` replaces the engine in tests."""
+    """Open the face; returns the exit status.
+
+    ``words`` are the global options of this run, for an engine that is handed over to. With ``attach_to`` the face is
+    that engine's and starts none. ``factory`` replaces the engine in tests.
+    """
     reason = why_not_here()
     if reason:
         print(f"secondseat: {reason}; use the command line instead: secondseat --help", file=sys.stderr)
@@ -61,8 +73,10 @@ def run_app(
     app: SecondseatApp | None = None
     status, problem = 0, ""
     try:
-        app = _make_app(load_settings, debug, factory, folder, terminal)
+        app = _make_app(load_settings, debug, attach_to, factory, folder, terminal)
         host = app.host
+        if attach_to is None:
+            app.hand_over = lambda: _hand_over(host, words)
         wake.ask_to_leave = app.ask_to_leave
         wake.stop_engine = lambda: _discard(host.stop())
         app.run()
@@ -79,6 +93,11 @@ def run_app(
     left_behind: list[str] = []
     if app is not None:
         left_behind = app.host.stop()
+        if app.farewell and not problem:
+            print(f"secondseat: {app.farewell}")
+        if app.left_undone:
+            status = 1
+            print(f"secondseat: {app.left_undone}", file=sys.stderr)
     if problem:
         status = 1
         print(f"secondseat: the face ended on an error: {problem}; details are in {terminal.log_path}", file=sys.stderr)
@@ -95,18 +114,46 @@ def _discard(_: object) -> None:
     """The result has been kept by its maker."""
 
 
-def _make_app(load_settings: SettingsLoader, debug: bool, factory: CenterFactory | None, folder: Path, terminal: Any) -> SecondseatApp:
+def _hand_over(host: EngineHost, words: tuple[str, ...]) -> str:
+    from tui.hand_over import hand_over
+
+    return hand_over(host, words)
+
+
+def _make_app(
+    load_settings: SettingsLoader, debug: bool, attach_to: Path | None, factory: CenterFactory | None, folder: Path, terminal: Any
+) -> SecondseatApp:
     from tui.app import SecondseatApp
     from tui.memory import FILE_NAME, Memory
     from tui.output import OutputTail
     from tui.pump import EngineHost
 
-    def load() -> Center:
+    def own() -> Center:
         settings, notices = load_settings()
         app.use_settings(settings, notices)
         from engine.control_center import ControlCenter
+        from engine.endpoint import RemoteError
 
-        return ControlCenter(settings, settings.workspace(), debug=debug)
+        center = ControlCenter(settings, settings.workspace(), debug=debug)
+        try:
+            center.serve(OWN_NAME, exact=False)
+        except RemoteError as error:  # the face works all the same
+            app.note("warning", f"other terminals cannot reach this engine: {error}")
+        return center
+
+    def elsewhere() -> Center:
+        from engine.remote_center import RemoteCenter
+
+        assert attach_to is not None
+        threading.Thread(target=look, name="secondseat-settings", daemon=True).start()
+        return RemoteCenter(attach_to)
+
+    def look() -> None:
+        """The face's own settings: not waited for, the engine has its own."""
+        try:
+            app.use_settings(*load_settings())
+        except Exception as error:
+            app.note("warning", f"keys and colours are as they come: {error}")
 
     driver: dict[str, Any] = {}
     if sys.platform != "win32" and not in_browser():
@@ -114,7 +161,7 @@ def _make_app(load_settings: SettingsLoader, debug: bool, factory: CenterFactory
 
         driver["driver_class"] = SteadyDriver
     app = SecondseatApp(
-        EngineHost(factory or load),
+        EngineHost(factory or (own if attach_to is None else elsewhere), attached=attach_to is not None),
         memory=Memory(folder / FILE_NAME),
         output=OutputTail(terminal.log_path, terminal.log),
         **driver,

@@ -7,6 +7,7 @@ handed it over, or is gone, is taken up by the next engine of the workspace, als
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -27,7 +28,7 @@ from engine.state import JobPhase, JobState
 log = logging.getLogger(__name__)
 
 _STOP_AFTER_S = (0.0, 15.0, 20.0)
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM))
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def child_environment() -> dict[str, str]:
@@ -131,9 +132,10 @@ class JobRunner:
         """End by force what still runs: its last checkpoint stays. The titles."""
         running = [self._jobs[job_id] for job_id in self.running()]
         for job in running:
-            _send(job.child, _STOP_SIGNALS[-1])
+            _kill(job.child)
             if job.process is not None:
-                job.process.wait(2.0)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    job.process.wait(2.0)
             job.stop_asked_s = job.stop_asked_s or time.monotonic()
         self.poll()
         return [job.state.title for job in running]
@@ -159,7 +161,10 @@ class JobRunner:
             return
         waited_s = time.monotonic() - job.stop_asked_s
         while job.stops_sent < len(_STOP_AFTER_S) and waited_s >= _STOP_AFTER_S[job.stops_sent]:
-            _send(job.child, _STOP_SIGNALS[job.stops_sent])
+            if job.stops_sent < len(_STOP_SIGNALS):
+                _send(job.child, _STOP_SIGNALS[job.stops_sent])
+            else:
+                _kill(job.child)
             job.stops_sent += 1
 
     def _adopt(self) -> None:
@@ -228,3 +233,15 @@ def _alive(process: Identity | None) -> bool:
 def _send(process: Identity | None, number: int) -> None:
     if process is not None and _alive(process):
         os.kill(process.pid, number)
+
+
+def _kill(process: Identity | None) -> None:
+    """End it by force, and what it has started itself."""
+    if process is None or not _alive(process):
+        return
+    if sys.platform == "win32":
+        os.kill(process.pid, signal.SIGTERM)
+    elif os.getpgid(process.pid) == process.pid:
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        os.kill(process.pid, signal.SIGKILL)

@@ -124,7 +124,7 @@ def state_folder() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "secondseat"
 
 
-def _open_log(path: Path) -> tuple[int, Path]:
+def open_log(path: Path) -> tuple[int, Path]:
     """Open the log for appending; the null device when no folder can be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -146,7 +146,7 @@ def claim_terminal(log_path: Path | None = None) -> Terminal:
             stream.flush()
     drawing_fd = os.dup(2 if os.isatty(2) else 1)
     kept = (os.dup(1), os.dup(2))
-    log_fd, path = _open_log(log_path or default_log_path())
+    log_fd, path = open_log(log_path or default_log_path())
     os.dup2(log_fd, 1)
     os.dup2(log_fd, 2)
     os.close(log_fd)

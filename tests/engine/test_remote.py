@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.endpoint import RemoteError, endpoint_path, endpoints, runtime_folder
+from engine.endpoint import RemoteError, endpoint_path, endpoints, runtime_folder, take_place
 from engine.remote import Remote, choose, running
 from engine.wire import PROTOCOL, TOKEN_HEADER, Hello
 from tests.support.served import FakeEngine, Running, serving, wait_for
@@ -112,12 +112,11 @@ def test_only_the_user_can_reach_it(socket: Path) -> None:
 
 def test_a_second_engine_is_refused_and_the_first_goes_on(socket: Path) -> None:
     with serving(FakeEngine(), socket) as first:
-        with Running(FakeEngine(), socket) as second:
-            wait_for(lambda: second.service.health().health == "failed")
-            assert "another engine runs as e" in second.service.reason
-            assert "--name" in second.service.reason
+        with pytest.raises(RemoteError, match=r"another engine runs as e .*--name"):
+            take_place(socket)
         assert Remote(socket).alive()
         assert first.service.health().health == "running"
+    take_place(socket).leave()
 
 
 def test_an_engine_that_hangs_keeps_its_place(socket: Path) -> None:
@@ -125,8 +124,9 @@ def test_an_engine_that_hangs_keeps_its_place(socket: Path) -> None:
     with serving(FakeEngine(), socket) as first:
         hold = threading.Event()
         first.loop.call_soon_threadsafe(hold.wait, 3.0)
-        with Running(FakeEngine(), socket) as second:
-            wait_for(lambda: second.service.health().health == "failed", 2.0)
+        assert not Remote(socket, timeout_s=0.3).alive()
+        with pytest.raises(RemoteError, match="another engine runs as e"):
+            take_place(socket)
         hold.set()
         wait_for(Remote(socket).alive)
 

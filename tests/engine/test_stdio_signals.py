@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.runtime.signals import Wake
-from engine.runtime.stdio import LOG_LIMIT_BYTES, _open_log, state_folder
+from engine.runtime.stdio import LOG_LIMIT_BYTES, open_log, state_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="POSIX signals")
 
@@ -75,16 +75,16 @@ def test_a_failing_step_does_not_stop_the_next() -> None:
 
 def test_the_log_is_set_aside_when_it_is_large(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "output.log"
-    fd, opened = _open_log(path)
+    fd, opened = open_log(path)
     os.close(fd)
     assert opened == path
     path.write_bytes(b"x" * (LOG_LIMIT_BYTES + 1))
-    fd, _ = _open_log(path)
+    fd, _ = open_log(path)
     os.close(fd)
     assert path.stat().st_size == 0
     assert (tmp_path / "deep" / "output.log.1").stat().st_size == LOG_LIMIT_BYTES + 1
     (tmp_path / "file").write_text("")
-    fd, opened = _open_log(tmp_path / "file" / "output.log")
+    fd, opened = open_log(tmp_path / "file" / "output.log")
     os.close(fd)
     assert opened == Path(os.devnull)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.commands import EngineError
+from engine.endpoint import take_place
 from engine.remote import Remote
 from engine.remote_server import RemoteServer
 from engine.state import Box, EngineState, Notice, Picture
@@ -65,8 +66,8 @@ class FakeEngine:
 class Running:
     """A server on a loop in a thread of its own; leaving the block ends it."""
 
-    def __init__(self, engine: FakeEngine, path: Path, **options: Any) -> None:
-        self.service = RemoteServer(engine, path, **options)
+    def __init__(self, engine: FakeEngine, path: Path, *, exact: bool = True, **options: Any) -> None:
+        self.service = RemoteServer(engine, take_place(path, exact=exact), **options)
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._run)
         self.stop_asked = asyncio.Event()

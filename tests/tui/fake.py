@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engine.duties import Duties
+from engine.source_spec import SourceSpec
 from engine.state import (
     ArenaState,
     BotState,
@@ -83,6 +85,7 @@ class FakeCenter:
         self._slow_start_s = slow_start_s
         self._stop_s = stop_s
         self.saved_to: Path | None = None
+        self.kept_jobs = False
         self.shown: Picture | None = None
         """What ``picture`` gives, whatever size is asked for."""
 
@@ -123,7 +126,17 @@ class FakeCenter:
         future.set_result(f"{name} done")
         return future
 
-    def stop(self, deadline_s: float = 5.0) -> list[str]:
+    def duties(self) -> Duties:
+        return Duties(SourceSpec(pilot="expert"), self.state.recorder.phase == "recording")
+
+    def stop_engine(self) -> Future[str]:
+        self.commands.append(("stop the engine", {}))
+        done: Future[str] = Future()
+        done.set_result("stopping")
+        return done
+
+    def stop(self, deadline_s: float = 5.0, *, keep_jobs: bool = False) -> list[str]:
+        self.kept_jobs = keep_jobs
         time.sleep(self._stop_s)
         self.stopped += 1
         if self.saved_to is not None:

@@ -50,7 +50,7 @@ def fly(
 
     outcome = run_headless(
         settings,
-        Plan(spec, policy=policy, dry_run=dry_run, for_s=for_s),
+        Plan(spec, policy=policy, dry_run=dry_run, for_s=for_s, name="fly", exact_name=False),
         line.say,
         debug=invocation_of(context).debug,
         every_s=3600.0 if line.rewrites else 10.0,

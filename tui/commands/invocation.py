@@ -47,6 +47,14 @@ class Invocation(NamedTuple):
 
         return load_settings(Path(self.config) if self.config else None, self.all_overrides(), strict=strict)
 
+    def words(self) -> list[str]:
+        """The same options as words of a command line, for a child of ours."""
+        words = [
+            word for option, value in (("--config", self.config), ("--workspace", self.workspace)) if value for word in (option, value)
+        ]
+        words += [word for value in self.overrides for word in ("--set", value)]
+        return [*words, *(["--debug"] if self.debug else [])]
+
     def all_overrides(self) -> tuple[str, ...]:
         """``--set`` and ``--workspace`` in one; a relative workspace is meant from the present folder."""
         if not self.workspace:

@@ -39,7 +39,8 @@ def record(
     from tui.commands.running import CommandError, StatusLine
 
     settings, for_s = settings_of(context), seconds_of(for_)
-    plan = Plan(source_of(settings, source, window, monitor, region, pilot, seed, fps), record=True, for_s=for_s)
+    spec = source_of(settings, source, window, monitor, region, pilot, seed, fps)
+    plan = Plan(spec, record=True, for_s=for_s, name="record", exact_name=False)
     line = StatusLine(headless)
     line.say(f"recording{f' for {shown_duration(for_s)}' if for_s else ', Ctrl-C saves and ends'}")
     outcome = run_headless(

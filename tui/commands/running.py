@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+import threading
 import time
+from collections import deque
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,16 +19,64 @@ if TYPE_CHECKING:
 
 PLAIN_LINE_EVERY_S: Final = 10.0
 SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+UNREAD_S: Final = 0.3
+"""How long a line may wait for a terminal before the work goes on without it."""
 
 
 class CommandError(Exception):
     """The command could not do what it was asked for; the text says why and what to do."""
 
 
+class SteadyStderr:
+    """Writes to stderr, and holds up nobody: a terminal that is not read (a stalled SSH connection) or is gone (its
+    window was closed) costs ``UNREAD_S`` once; then lines are kept for it, the newest ones, until it reads again."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[str] = deque(maxlen=200)
+        self._changed = threading.Condition()
+        self._writing = False
+        self._thread: threading.Thread | None = None
+        self.stalled = False
+
+    def write(self, text: str) -> None:
+        with self._changed:
+            self._waiting.append(text)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="secondseat-stderr", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+            if not self.stalled:
+                self.stalled = not self._changed.wait_for(lambda: not self._waiting and not self._writing, UNREAD_S)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._waiting))
+                text, self._writing = self._waiting.popleft(), True
+            self._put(text)
+            with self._changed:
+                self._writing = False
+                self.stalled = self.stalled and bool(self._waiting)
+                self._changed.notify_all()
+
+    @staticmethod
+    def _put(text: str) -> None:
+        try:
+            fd = sys.stderr.fileno()
+        except (OSError, ValueError, AttributeError):  # not a file: a stand-in that cannot block
+            sys.stderr.write(text)
+            return
+        data = text.encode(sys.stderr.encoding or "utf-8", "replace")
+        with contextlib.suppress(OSError):  # the terminal is gone
+            while data:
+                data = data[os.write(fd, data) :]
+
+
 class StatusLine:
     """One line that is rewritten on a terminal; elsewhere a line now and then. It goes to stderr, facts to stdout."""
 
     def __init__(self, plain: bool = False) -> None:
+        self._out = SteadyStderr()
         self.rewrites = not plain and sys.stderr.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
         self._last_s = -PLAIN_LINE_EVERY_S
         self._shown = ""
@@ -37,25 +88,28 @@ class StatusLine:
 
             text = text[: get_terminal_size().columns - 1]
             if text != self._shown:
-                sys.stderr.write(f"\r{text:<{len(self._shown)}}")
-                sys.stderr.flush()
+                self._out.write(f"\r{text:<{len(self._shown)}}")
                 self._shown = text
         elif time.monotonic() - self._last_s >= PLAIN_LINE_EVERY_S:
             self._last_s = time.monotonic()
-            print(text, file=sys.stderr)
+            self._out.write(f"{text}\n")
 
     def say(self, text: str) -> None:
         """A line that stays."""
         self.end()
         self._last_s = time.monotonic()
-        print(text, file=sys.stderr, flush=True)
+        self._out.write(f"{text}\n")
 
     def end(self) -> None:
         """What follows begins on a line of its own."""
         if self._shown:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+            self._out.write("\n")
             self._shown = ""
+
+    def leave_if_unread(self, status: int) -> None:
+        """End the process when nobody reads this terminal: what is still to be said would hold it for ever."""
+        if self._out.stalled:
+            os._exit(status)
 
 
 class ProgressLine:

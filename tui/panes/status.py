@@ -34,14 +34,26 @@ class StatusLine(LinesPane):
 
     def _parts(self, state: EngineState) -> list[tuple[str, str, str, int] | None]:
         """Long text, short text, style, and what is shortened first (lowest first)."""
+        if self.face.host.link:  # of an engine that does not answer, nothing else is known
+            glyphs, palette = self.look.glyphs, self.look.palette
+            gone = f"{glyphs.failed} {self.face.host.link}"
+            return [("Secondseat", "", palette.strong, 0), (gone, f"{glyphs.failed} engine gone", palette.bad, 1)]
         return [
             ("Secondseat", "", self.look.palette.strong, 0),
+            self._attached(state),
             self._recorder(state),
             self._source(state),
             self._learning(state),
             self._pilot(state),
             self._wrong(state),
         ]
+
+    def _attached(self, state: EngineState) -> tuple[str, str, str, int] | None:
+        """Which engine this face looks at, when it is not its own, and how many others look too."""
+        if not self.face.host.attached:
+            return None
+        others = f", {state.viewers} faces" if state.viewers > 1 else ""
+        return (f"attached to {state.name or 'an engine'}{others}", "attached", self.look.palette.accent, 0)
 
     def _source(self, state: EngineState) -> tuple[str, str, str, int]:
         capture, palette = state.capture, self.look.palette

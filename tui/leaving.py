@@ -1,0 +1,78 @@
+"""The ways out of the face, as actions: leaving, detaching, handing over. All but detaching ask when something runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tui.asking import ask
+
+if TYPE_CHECKING:
+    from tui.app import SecondseatApp
+
+DETACHED = "detached; the engine goes on: secondseat attach looks at it again, secondseat stop ends it"
+
+
+def quit_app(app: SecondseatApp) -> None:
+    """Leave when nothing runs, else ask what to do with what does; attached: ask whether the engine is to end too."""
+    if app.leaving:
+        return
+    if app.host.attached:
+        _quit_attached(app)
+        return
+    busy = app.busy()
+    if not busy:
+        app.leave()
+        return
+    answers: list[tuple[str, str]] = [
+        ("s", "stop and save: the bot lets go, jobs end at a checkpoint"),
+        ("w", "wait: leave when it is done"),
+    ]
+    commands: dict[str, Callable[[], None]] = {"s": app.leave, "w": app.wait_then_leave}
+    if app.hand_over is not None:
+        answers.append(("h", "hand over: a headless engine goes on with it, the bot disarmed"))
+        commands["h"] = lambda: hand_over(app)
+    ask(app, "Quit", ["Still running:", *(f"  {line}" for line in busy)], answers, commands)
+
+
+def _quit_attached(app: SecondseatApp) -> None:
+    if app.host.link or app.host.phase != "ready":
+        app.leave()
+        return
+    busy = app.host.busy()
+    lines = ["The engine runs in another process" + (" and is at work:" if busy else "; nothing is at work."), *(f"  {b}" for b in busy)]
+    if app.newest.viewers > 1:
+        others = app.newest.viewers - 1
+        lines.append(f"{others} other face{'s are' if others > 1 else ' is'} attached to it.")
+    ask(
+        app,
+        "Quit",
+        lines,
+        [("d", "detach: the engine goes on"), ("s", "stop the engine: the bot lets go, everything is saved")],
+        {"d": lambda: detach(app), "s": lambda: stop_engine(app)},
+    )
+
+
+def detach(app: SecondseatApp) -> None:
+    """Leave and let the engine go on."""
+    app.farewell = DETACHED
+    app.leave()
+
+
+def stop_engine(app: SecondseatApp) -> None:
+    """End the engine of another process, then leave."""
+
+    def how() -> str:
+        text = app.host.stop_engine().result(10.0)
+        app.host.stop()
+        return f"the engine was told to stop ({text})"
+
+    app.leave(how)
+
+
+def hand_over(app: SecondseatApp) -> None:
+    """Start a headless engine that goes on with what runs, then leave."""
+    start = app.hand_over
+    if start is not None:
+        app.tell("info", "handing over: the bot lets go, the recording is saved, a headless engine starts")
+        app.leave(start)
