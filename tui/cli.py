@@ -27,7 +27,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "arena": Entry("arena", "the embedded game: play it, or let a scripted pilot play"),
         "record": Entry("record", "record play in the arena or on the screen"),
         "sessions": Entry("sessions", "list | show | verify | recover | trash: what was recorded"),
-        "data": Entry("data", "perceive: look at recorded pictures anew"),
+        "data": Entry("data", "stats | perceive: what the recordings hold, and looking at them anew"),
     },
     "Learn and fly": {
         "train": Entry("train", "strategist | tactician | executor | all | detector: learn from recordings"),
@@ -40,6 +40,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     "The running engine": {
         "headless": Entry("headless", "run the engine without the face"),
         "attach": Entry("attach", "the face of an engine that runs already, here or over SSH"),
+        "web": Entry("web", "the face of an engine that runs already, in a browser on this machine"),
         "engines": Entry("engine_calls", "the engines that run", "engines_app"),
         "status": Entry("engine_calls", "what it does now", "status_app"),
         "stop": Entry("engine_calls", "disarm, save and end it", "stop_app"),

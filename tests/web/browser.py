@@ -7,7 +7,10 @@ import base64
 import itertools
 import json
 import os
+import re
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,16 @@ FLAGS = (
     "--remote-debugging-port=0",
     "--window-size=1200,700",
 )
+
+
+ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\\\)|.)")
+
+
+async def until(condition: Callable[[], object], timeout_s: float, problem: Callable[[], object]) -> None:
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end, problem()
+        await asyncio.sleep(0.02)
 
 
 def chromium() -> str | None:
@@ -101,12 +114,14 @@ class Browser:
 
 
 class Page:
-    """A tab. ``requests`` are the addresses that it asked for, ``complaints`` what its console said against it."""
+    """A tab. ``requests`` are the addresses that it asked for, ``complaints`` what its console said against it, ``drawn``
+    what its terminal was sent, without the escape sequences."""
 
     def __init__(self, browser: Browser, session: str, target: str) -> None:
         self._browser, self._session, self._target = browser, session, target
         self.requests: list[str] = []
         self.complaints: list[str] = []
+        self.drawn = ""
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         return await self._browser.call(method, self._session, **params)
@@ -116,6 +131,8 @@ class Page:
             self.requests.append(params["request"]["url"])
         elif method == "Network.webSocketCreated":
             self.requests.append(params["url"])
+        elif method == "Network.webSocketFrameReceived" and params["response"]["opcode"] == 2:
+            self.drawn += ESCAPE.sub("", base64.b64decode(params["response"]["payloadData"]).decode("utf-8", "replace"))
         elif method == "Runtime.exceptionThrown":
             self.complaints.append(params["exceptionDetails"]["exception"].get("description", str(params)))
         elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
@@ -125,6 +142,14 @@ class Page:
         said = await self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in said, said["exceptionDetails"]
         return said["result"].get("value")
+
+    async def until(self, text: str, timeout_s: float = 10.0) -> None:
+        """Wait until the terminal was sent this text."""
+        await until(lambda: text in self.drawn, timeout_s, lambda: f"no {text!r} in {self.drawn[-2000:]!r}; {self.complaints}")
+
+    async def words(self) -> str:
+        """What the page itself says over the terminal; empty while it shows the terminal."""
+        return await self.evaluate("document.getElementById('word')?.checkVisibility() ? document.getElementById('said').textContent : ''")
 
     async def press(self, key: str, code: str = "", number: int = 0) -> None:
         """A letter, or another key by the code and number that browsers know it by."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -63,6 +65,24 @@ def serve() -> Serve:
             await task
 
     return served
+
+
+@pytest.fixture
+def own_folders(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A user's folders of this test's own, with a name that is short enough for sockets, and no display."""
+    with tempfile.TemporaryDirectory(prefix="web-") as name:
+        folder = Path(name)
+        for place in ("run", "state", "config", "share", "home"):
+            (folder / place).mkdir(mode=0o700)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder / "run"))
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        monkeypatch.setenv("XDG_DATA_HOME", str(folder / "share"))
+        monkeypatch.setenv("HOME", str(folder / "home"))
+        monkeypatch.setenv("SECONDSEAT_PATHS__WORKSPACE", str(folder / "workspace"))
+        monkeypatch.delenv("DISPLAY", raising=False)
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        yield folder
 
 
 @pytest.fixture
