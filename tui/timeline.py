@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from data.labels import ModeStretch
 from data.vocabulary import MODES, Mode
+from tui.moments import moment
 
 if TYPE_CHECKING:
     from data.timeline import Lane, Span, Timeline
@@ -224,15 +225,6 @@ def ruler(view: View) -> str:
         if column >= 0 and column + len(text) <= view.columns:
             cells[column : column + len(text)] = text
     return "".join(cells)
-
-
-def moment(seconds: float, *, fine: bool = True) -> str:
-    """0:12.4, 1:02:07.9; without tenths when not ``fine``."""
-    tenths = max(0, round(seconds * 10)) if fine else max(0, int(seconds)) * 10
-    whole, tenth = divmod(tenths, 10)
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    text = f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-    return f"{text}.{tenth}" if fine else text
 
 
 def next_start(starts_ns: I64, from_ns: int, forward: bool) -> int | None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from tui.moments import moment
 from tui.panes.base import cut, size
 from tui.panes.log import printable
 from tui.theme import Look
-from tui.timeline import moment
 
 if TYPE_CHECKING:
     from data.catalog import SessionInfo

@@ -15,6 +15,7 @@ from textual.strip import Strip
 
 from engine.state import EngineState
 from tui.halfblock import depth_of, runs
+from tui.moments import moment
 from tui.panes.base import LinesPane, bar, cut
 from tui.panes.log import printable
 from tui.pump import one_line
@@ -22,7 +23,6 @@ from tui.screens.lists import ListScreen
 from tui.screens.play_marks import Marks, load_marks
 from tui.screens.play_video import LOCAL_BYTES_S, SSH_BYTES_S, Player, Shown
 from tui.screens.session_parts import held_at
-from tui.timeline import moment
 
 SEEK_S: Final = 5.0
 FAR_S: Final = 30.0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from data.vocabulary import Mode
 from tui import timeline as lanes
+from tui.moments import moment
 from tui.panes.base import LinesPane
 from tui.screens import session_deeds
 from tui.screens.lists import ListScreen
@@ -28,7 +29,7 @@ class SessionPane(TimelinePane):
             return
         self.anchor_ns = None
         start, end = ((t - loaded.timeline.start_ns) / 1e9 for t in stretch)
-        where = f"{lanes.moment(start)} to {lanes.moment(end)}"
+        where = f"{moment(start)} to {moment(end)}"
         undo = self.face.registry["session_undo"].first_key()
 
         def done(_: object) -> None:

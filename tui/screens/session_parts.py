@@ -11,11 +11,12 @@ import numpy as np
 from rich.text import Text
 
 from data.vocabulary import Mode
+from tui.moments import moment
 from tui.panes.base import clock, cut, pairs, size
 from tui.panes.log import printable
 from tui.screens.data_rows import sign_of, when, word_of
 from tui.theme import Look
-from tui.timeline import Row, View, moment
+from tui.timeline import Row, View
 
 if TYPE_CHECKING:
     from data.catalog import SessionInfo
