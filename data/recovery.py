@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from data.catalog import session_folders
 from data.files import free_bytes, sync_folder
 from data.locks import LOCK_NAME, Locked, SessionLock, writer_alive
 from data.metadata import METADATA_NAME, Metadata, Recovery, SessionError, Stretch, parse, read_metadata, read_raw, write_metadata
@@ -32,6 +34,8 @@ from data.workspace import Workspace
 
 __all__ = ["Finding", "RecoveryReport", "recover", "recover_all", "unfinished", "verify"]
 
+NEW_PREFIX: Final = ".new-"
+"""Begins the name of a folder in which a session is being put together from others."""
 _REPAIR: Final = ".repair"
 
 Outcome = Literal["recovered", "trashed", "removed", "nothing", "refused"]
@@ -66,10 +70,9 @@ def recover_all(workspace: Path, progress: Callable[[str], None] | None = None) 
 
     progress: is told the id of each session before its repair.
     """
-    sessions = Workspace(workspace).sessions
+    clear_unfinished(workspace)
     reports: list[RecoveryReport] = []
-    folders = sorted(path for path in sessions.iterdir() if path.is_dir()) if sessions.is_dir() else []
-    for folder in folders:
+    for folder in session_folders(workspace):
         try:
             if not unfinished(folder):
                 continue
@@ -79,6 +82,14 @@ def recover_all(workspace: Path, progress: Callable[[str], None] | None = None) 
         except (OSError, ValueError) as error:
             reports.append(RecoveryReport(folder.name, "refused", f"{folder.name}: could not be repaired: {error}"))
     return reports
+
+
+def clear_unfinished(workspace: Path) -> None:
+    """Removes what a killed process had begun to put together from other sessions."""
+    root = Workspace(workspace).sessions
+    for folder in root.glob(f"{NEW_PREFIX}*") if root.is_dir() else ():
+        if not writer_alive(folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def recover(folder: Path) -> RecoveryReport:

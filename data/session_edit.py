@@ -15,7 +15,8 @@ from data.catalog import SessionInfo, describe, find
 from data.locks import writer_alive
 from data.metadata import Clock, Counts, Metadata, Stretch, View
 from data.progress import Report, ignore
-from data.session_parts import Part, SessionEditError, assemble, clear_unfinished
+from data.recovery import clear_unfinished
+from data.session_parts import Part, SessionEditError, assemble
 from data.session_reader import Session, open_session
 
 SEAM_NS: Final = 1_000_000_000

@@ -21,10 +21,10 @@ from data.annotations import Annotations
 from data.annotations import write as write_annotations
 from data.files import free_bytes, sync_folder
 from data.labels import Label
-from data.locks import SessionLock, writer_alive
+from data.locks import SessionLock
 from data.metadata import Metadata, write_metadata
 from data.progress import Progress, Report
-from data.recovery import measure, rate_hz
+from data.recovery import NEW_PREFIX, measure, rate_hz
 from data.schema import NO_TARGET, InputEvent
 from data.session_reader import Session
 from data.steps_arrow import NO_FRAME, TableWriter, events_batch, events_from_table, events_schema, read_table, steps_schema
@@ -33,7 +33,6 @@ from data.video import VideoReader, VideoWriter
 from data.video_copy import append_pictures
 from data.workspace import Workspace
 
-NEW_PREFIX: Final = ".new-"
 _MS_NS: Final = 1_000_000
 _BATCH_ROWS: Final = 400
 _REPORT_PICTURES: Final = 50
@@ -79,14 +78,6 @@ def assemble(workspace: Path, metadata: Metadata, parts: Sequence[Part], said: A
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-def clear_unfinished(workspace: Path) -> None:
-    """Removes what a killed process had begun to put together."""
-    root = Workspace(workspace).sessions
-    for folder in root.glob(f"{NEW_PREFIX}*") if root.is_dir() else ():
-        if not writer_alive(folder):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_room(root: Path, parts: Sequence[Part]) -> None:

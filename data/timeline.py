@@ -99,6 +99,32 @@ class Timeline:
         return min(columns - 1, max(0, (time_ns - self.start_ns) * columns // length))
 
 
+@dataclass(frozen=True, slots=True)
+class CursorTrack:
+    """Where the pointer was. ``times_ns``: int64 [N], in order; ``places``: float64 [N, 2], x and y in 0..1."""
+
+    times_ns: I64
+    places: NDArray[np.float64]
+
+    def at(self, time_ns: int) -> tuple[float, float] | None:
+        """The newest place not later; None before the first."""
+        row = int(np.searchsorted(self.times_ns, time_ns, side="right")) - 1
+        return None if row < 0 else (float(self.places[row, 0]), float(self.places[row, 1]))
+
+
+def read_cursor(session: Session) -> CursorTrack:
+    """The pointer by the events; where none of them tells it, by the steps."""
+    table = read_table(session.folder, "events", events_schema()).table
+    times = np.asarray(table["time_ns"].to_numpy(), np.int64)
+    places = np.stack([np.asarray(table[axis].to_numpy(zero_copy_only=False), np.float64) for axis in ("x", "y")], axis=1)
+    if not np.isfinite(places).all(axis=1).any():
+        steps = session.steps()
+        times, places = steps.time_ns, steps.cursor.astype(np.float64)
+    known = np.isfinite(places).all(axis=1)
+    order = np.argsort(times[known], kind="stable")
+    return CursorTrack(times[known][order], places[known][order])
+
+
 def read_timeline(folder: Path) -> Timeline:
     """The timeline of a session folder, as far as it can be read. Raises SessionError when its metadata cannot."""
     with open_session(folder) as session:

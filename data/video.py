@@ -288,10 +288,11 @@ def _decode(container: Any) -> Iterator[tuple[int, Any]]:
                 yield _pts_ms(frame.pts, frame.time_base), frame
     except av.FFmpegError:
         return
-    # What the decoder still holds back. Our own files never delay a picture; others' may.
+    # What the decoder still holds back. Our own files never delay a picture; others' may. These bear no time base.
+    stream = container.streams.video[0]
     with contextlib.suppress(av.FFmpegError):
-        for frame in container.streams.video[0].decode(None):
-            yield _pts_ms(frame.pts, frame.time_base), frame
+        for frame in stream.decode(None):
+            yield _pts_ms(frame.pts, stream.time_base), frame
 
 
 def _pts_ms(pts: int | None, time_base: Fraction | None) -> int:

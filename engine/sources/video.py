@@ -23,8 +23,7 @@ from data.metadata import SessionError
 from data.profile import GameProfile
 from data.schema import Frame, InputEvent
 from data.session_reader import Session, open_session
-from data.steps import Steps
-from data.timeline import ActorStretch, read_timeline
+from data.timeline import ActorStretch, CursorTrack, read_cursor, read_timeline
 from data.verify import holes
 from data.vocabulary import ActorKind
 
@@ -43,16 +42,6 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _CursorTrack:
-    times_ns: NDArray[np.int64]
-    places: NDArray[np.float64]
-
-    def at(self, time_ns: int) -> tuple[float, float] | None:
-        row = int(np.searchsorted(self.times_ns, time_ns, side="right")) - 1
-        return None if row < 0 else (float(self.places[row, 0]), float(self.places[row, 1]))
-
-
-@dataclass(frozen=True, slots=True)
 class _Recording:
     """What is played of an open session: the stretch's parts, its length in playback, its input in order, of which
     ``before`` events lie before the stretch."""
@@ -64,7 +53,7 @@ class _Recording:
     events: list[InputEvent]
     before: int
     actors: tuple[ActorStretch, ...]
-    cursor: _CursorTrack
+    cursor: CursorTrack
 
     @property
     def first_ns(self) -> int:
@@ -189,7 +178,7 @@ class VideoSource:
             events,
             bisect_right(events, start_ns - 1, key=lambda event: event.time_ns),
             read_timeline(self.folder).actors,
-            _cursor_track(events, session.steps()),
+            read_cursor(session),
         )
 
     def _began_ns(self, recording: _Recording) -> int:
@@ -295,12 +284,3 @@ def _parts(start_ns: int, end_ns: int, gaps: list[tuple[int, int, str]], keep: b
             at_ns += gap_end - first
         begin_ns = gap_end
     return [*parts, _Part(begin_ns, max(begin_ns, end_ns), at_ns)]
-
-
-def _cursor_track(events: list[InputEvent], steps: Steps) -> _CursorTrack:
-    """The pointer by the events; where none of them tells it, by the steps."""
-    known = [(event.time_ns, event.x, event.y) for event in events if event.x is not None and event.y is not None]
-    if known:
-        return _CursorTrack(np.array([k[0] for k in known], np.int64), np.array([k[1:] for k in known], np.float64))
-    seen = np.isfinite(steps.cursor).all(axis=1)
-    return _CursorTrack(steps.time_ns[seen], steps.cursor[seen].astype(np.float64))

@@ -19,10 +19,10 @@ from data.catalog import SessionNotFound, list_sessions
 from data.metadata import Source, read_metadata, write_metadata
 from data.profile import ARENA_PROFILE
 from data.progress import Progress
+from data.recovery import NEW_PREFIX, recover_all
 from data.schema import InputEvent
 from data.session import SessionWriter, open_session
 from data.session_edit import SessionEditError, cut, merge
-from data.session_parts import NEW_PREFIX, clear_unfinished
 from data.verify import verify
 from data.windows import stretches
 from tests.support.sessions import FRAME_NS, START_NS, frame, new_writer, number_of, step, write_session
@@ -204,7 +204,7 @@ def test_one_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
     killed.mkdir()
     (killed / "video.mkv").write_bytes(b"half")
     assert len(list_sessions(tmp_path)) == 1
-    clear_unfinished(tmp_path)
+    assert recover_all(tmp_path) == []
     assert not killed.exists()
 
 
