@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from engine.actuator.journal import Journal
+from engine.actuator.pipe import Pipe, open_pipe
 from engine.actuator.protocol import PIPE_ATOM_BYTES, Decoder, Intent, JournalEntry, encode
 from engine.platforms.port import WindowInfo
+from engine.platforms.processes import creation_flags
 
 if TYPE_CHECKING:
     from data.profile import GameProfile
@@ -74,6 +76,7 @@ class Actuator:
         self._backend, self._stop_key = backend, stop_key
         self._on_change, self._on_stop_key = on_change, on_stop_key
         self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: Pipe | None = None
         self._lock = threading.Lock()
         self._condition_changed = threading.Condition(self._lock)
         self._status = ActuatorStatus()
@@ -124,8 +127,7 @@ class Actuator:
             self._unsent_controls.clear()
         process = _spawn(["--backend", self._backend, "--stop-key", self._stop_key])
         assert process.stdin is not None
-        with contextlib.suppress(OSError, AttributeError):
-            os.set_blocking(process.stdin.fileno(), False)
+        self._pipe = open_pipe(process.stdin.fileno())
         self._process = process
         self._last_heard_s = time.monotonic()
         self._threads = [
@@ -192,9 +194,7 @@ class Actuator:
         with self._lock:
             self._stopping = True
         self._tell({"op": "quit"})
-        assert process.stdin is not None
-        with contextlib.suppress(OSError), self._lock:
-            process.stdin.close()
+        self._close_pipe(process)
         forced = not _ends(process, timeout_s / 2)
         if forced:
             process.kill()
@@ -231,17 +231,18 @@ class Actuator:
     def _write(self, data: bytes) -> bool:
         """With the lock held. False when the pipe is full; True also when nobody is there any more."""
         process = self._process
-        if process is None or process.stdin is None or process.stdin.closed:
+        if process is None or process.stdin is None or process.stdin.closed or self._pipe is None:
             return True
         if len(data) > PIPE_ATOM_BYTES:
             raise ValueError(f"a message of {len(data)} bytes would not go through the pipe in one piece; use fewer keys")
-        try:
-            os.write(process.stdin.fileno(), data)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        return True
+        return self._pipe.write(data)
+
+    def _close_pipe(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        if self._pipe is not None:
+            self._pipe.close()
+        with contextlib.suppress(OSError), self._lock:
+            process.stdin.close()
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         decoder = Decoder()
@@ -252,10 +253,8 @@ class Actuator:
                 for message in decoder.feed(piece):
                     self._on_message(message)
         _ends(process, 1.0)
-        assert process.stdin is not None
+        self._close_pipe(process)
         with self._lock:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
             expected = self._stopping or self._ready != "ready"
             reason = self._status.reason
         if expected:
@@ -350,6 +349,7 @@ def _spawn(arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         bufsize=0,
         env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": path},
         start_new_session=True,
+        creationflags=creation_flags(),
     )
 
 

@@ -173,7 +173,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> int:
     arguments = _arguments(sys.argv[1:] if argv is None else argv)
-    for name in ("SIGINT", "SIGHUP"):
+    for name in ("SIGINT", "SIGHUP", "SIGBREAK"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     # Letting go must not wait behind a training run; where the system does not allow it, it is not that bad.
