@@ -65,10 +65,12 @@ class RemoteCenter:
         self._thread.start()
 
     def wait_ready(self, timeout_s: float = 20.0) -> bool:
-        """Wait for the first state. Raises RemoteError when the engine cannot be talked to."""
+        """Wait for the first answer. Raises RemoteError when the engine speaks another protocol; one that has gone
+        meanwhile may come back."""
         came = self._first.wait(timeout_s)
-        if self._failure is not None and not self._engine:
-            raise self._failure
+        failure = self._failure
+        if failure is not None and not isinstance(failure, UnreachableError) and not self._engine:
+            raise failure
         return came
 
     def snapshot(self) -> EngineState:

@@ -99,7 +99,7 @@ def is_function_key(key: str) -> bool:
     return len(key) > 1 and key[0] == "f" and key[1:].isdigit()
 
 
-ALWAYS: Final = ("record", "save", "discard", "stop_all", "quit")
+ALWAYS: Final = ("record", "save", "discard", "stop_all", "detach", "quit")
 """What the footer shows at any width that the face can be used at."""
 
 
