@@ -1,4 +1,4 @@
-"""SIGTERM, SIGHUP and SIGINT, in an order that holds even when the face hangs.
+"""SIGTERM, SIGHUP and SIGINT, and the closing of a console on Windows, in an order that holds even when the face hangs.
 
 A ``signal.signal`` handler writes one byte into a pipe. A thread of ours reads it, so that nothing depends on the
 drawing loop, which an unread terminal can block. The thread asks the face to leave, stops the engine (disarm first,
@@ -10,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
+
+from engine.platforms.console import console_end
 
 CAUGHT: Final[tuple[str, ...]] = ("SIGTERM", "SIGHUP", "SIGINT", "SIGBREAK")
 GRACE_S: Final = 2.0
@@ -51,8 +54,10 @@ class Wake:
         self._leave = leave
         self._left = threading.Event()
         self._read_fd, self._write_fd = os.pipe()
-        os.set_blocking(self._write_fd, False)
+        if sys.platform != "win32":  # where a pipe that nobody else writes to is never full
+            os.set_blocking(self._write_fd, False)
         self._before: dict[int, Any] = {}
+        self._console = contextlib.ExitStack()
         self._thread = threading.Thread(target=self._watch, name="secondseat-wake", daemon=True)
 
     def install(self) -> None:
@@ -62,6 +67,7 @@ class Wake:
             number = getattr(signal, name, None)
             if number is not None:
                 self._before[number] = signal.signal(number, self._caught)
+        self._console.enter_context(console_end(self._console_closed))
 
     def close(self) -> None:
         """Give the signals back and end the thread; main thread only."""
@@ -69,6 +75,7 @@ class Wake:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
+        self._console.close()
         with contextlib.suppress(OSError):
             os.write(self._write_fd, b"\0")
         self._thread.join(self._grace_s)
@@ -83,6 +90,9 @@ class Wake:
     def _caught(self, signum: int, frame: FrameType | None) -> None:
         with contextlib.suppress(OSError):
             os.write(self._write_fd, bytes([signum]))
+
+    def _console_closed(self) -> None:
+        self._caught(getattr(signal, "SIGBREAK", signal.SIGTERM), None)
 
     def _watch(self) -> None:
         try:
