@@ -196,6 +196,8 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("log_filter", "Filter", ("slash",), "show only lines with these words", scope="log", footer="filter"),
     Action("log_level", "Level", ("L",), "from which level on lines are shown", scope="log", footer="level"),
     Action("log_follow", "Follow", ("f",), "stay at the newest line, or stop", scope="log", footer="follow"),
+    Action("log_copy", "Copy", ("c",), "the lines that are seen, to the terminal's clipboard (OSC 52)", scope="log", footer="copy"),
+    Action("log_next", "Next file", ("n",), "in the full log: what libraries printed, or what Secondseat tells", scope="log"),
     *SESSION_ACTIONS,
 )
 

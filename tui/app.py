@@ -29,7 +29,7 @@ from tui import hints, theme
 from tui.actions import PANES, REGISTRY
 from tui.desk import Desk
 from tui.memory import Memory
-from tui.output import OutputTail
+from tui.output import OutputFile
 from tui.panes.base import LinesPane
 from tui.pump import EngineHost, NotReady, one_line
 from tui.registry import Action, Registry, is_function_key
@@ -61,7 +61,7 @@ class SecondseatApp(App[int]):
         host: EngineHost,
         *,
         memory: Memory | None = None,
-        output: OutputTail | None = None,
+        output: OutputFile | None = None,
         look: theme.Look | None = None,
         registry: Registry = REGISTRY,
         refresh_hz: float = 0.0,
@@ -71,7 +71,7 @@ class SecondseatApp(App[int]):
         super().__init__(ansi_color=None if self.look.theme == theme.SECONDSEAT else True, **kwargs)
         self.host = host
         self.memory = memory or Memory(None)
-        self.output = output or OutputTail(None)
+        self.output = output or OutputFile()
         self._actions = registry
         self.registry = registry.present(attached=host.attached)
         self.newest = EngineState()
@@ -94,8 +94,8 @@ class SecondseatApp(App[int]):
         self._recorded = "idle"
         self._slots = itertools.count()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.runs = RunWatcher(self._models_folder, self._running_folder, lambda: self._from_thread(self._show_chart))
-        self.desk = Desk(self._from_thread)
+        self.runs = RunWatcher(self._models_folder, self._running_folder, lambda: self.soon(self._show_chart))
+        self.desk = Desk(self.soon)
         self._bindings = BindingsMap(self._make_bindings())
         if self.look.theme == theme.SECONDSEAT:
             self.register_theme(theme.own_theme())
@@ -126,12 +126,12 @@ class SecondseatApp(App[int]):
 
     def _engine_changed(self) -> None:
         """Called from the thread that started the engine."""
-        self._from_thread(self._engine_is_up)
+        self.soon(self._engine_is_up)
 
     def _engine_is_up(self) -> None:
         if self.host.phase == "failed":
             self.note("error", f"the engine did not start: {self.host.failure}")
-        elif self.host.phase == "ready":
+        elif self.host.phase == "ready" and not (self.host.attached and self.host.snapshot().checks):
             self.send("doctor", quiet=True)
         self._update_all()
 
@@ -163,9 +163,10 @@ class SecondseatApp(App[int]):
             for line in (*notices, *wrong):
                 self.note("warning", line)
 
-        self._from_thread(apply)
+        self.soon(apply)
 
-    def _from_thread(self, call: Callable[[], object]) -> None:
+    def soon(self, call: Callable[[], object]) -> None:
+        """Do it on the app's loop; from any thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(call)
@@ -240,7 +241,7 @@ class SecondseatApp(App[int]):
             self._pending[future] = (time.monotonic(), command.replace("_", " "))
 
         def done(finished: Future[str]) -> None:
-            self._from_thread(lambda: self._answered(finished, quiet, then))
+            self.soon(lambda: self._answered(finished, quiet, then))
 
         future.add_done_callback(done)
 
@@ -271,9 +272,9 @@ class SecondseatApp(App[int]):
         self._notices.append(Notice(time.time(), cast("Any", known), "face", text))
         del self._notices[:-200]
 
-    def all_notices(self, output: bool = False) -> list[Notice]:
-        """The engine's notices and the face's own by time; with ``output`` also what libraries printed."""
-        notices = [*self.newest.notices, *self._notices, *(self.output.notices() if output else ())]
+    def all_notices(self) -> list[Notice]:
+        """The engine's notices and the face's own by time."""
+        notices = [*self.newest.notices, *self._notices]
         notices.sort(key=lambda notice: notice.time_s)
         return notices
 
@@ -329,18 +330,17 @@ class SecondseatApp(App[int]):
                     logging.getLogger(__name__).exception("leaving")
                     self.left_undone = one_line(error)
                     self.host.stop()
-            self._from_thread(lambda: self.exit(0))
+            self.soon(lambda: self.exit(0))
 
         threading.Thread(target=stop, name="secondseat-leave", daemon=True).start()
 
     def ask_to_leave(self) -> None:
         """From any thread, at once: the app ends without questions (a signal came)."""
         self.leaving = True
-        self._from_thread(lambda: self.exit(0))
+        self.soon(lambda: self.exit(0))
 
     async def on_unmount(self) -> None:
         self.runs.stop()
-        self.output.stop()
         await asyncio.to_thread(self.desk.close)
 
     def _fatal_error(self) -> None:

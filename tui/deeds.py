@@ -136,7 +136,7 @@ def doctor(app: SecondseatApp) -> None:
 
 
 def full_log(app: SecondseatApp) -> None:
-    from tui.screens.lists import FullLogScreen
+    from tui.screens.log import FullLogScreen
 
     app.open_screen(FullLogScreen)
 

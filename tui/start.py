@@ -125,7 +125,7 @@ def _make_app(
 ) -> SecondseatApp:
     from tui.app import SecondseatApp
     from tui.memory import FILE_NAME, Memory
-    from tui.output import OutputTail
+    from tui.output import OutputFile
     from tui.pump import EngineHost
 
     def own() -> Center:
@@ -163,7 +163,7 @@ def _make_app(
     app = SecondseatApp(
         EngineHost(factory or (own if attach_to is None else elsewhere), attached=attach_to is not None),
         memory=Memory(folder / FILE_NAME),
-        output=OutputTail(terminal.log_path, terminal.log),
+        output=OutputFile(terminal.log_path, terminal.log),
         **driver,
     )
     return app

@@ -7,7 +7,8 @@ from textual.keys import _character_to_key
 from tui.actions import PANES, REGISTRY
 from tui.deeds import DEEDS
 from tui.panes.actions import ActionsPane
-from tui.panes.log import LogPane
+from tui.panes.buffer import BufferPane
+from tui.panes.log_file import LogFilePane
 from tui.panes.losses import LossesPane
 from tui.panes.now import NowPane
 from tui.parameters import FORMS, arguments, from_kept
@@ -23,7 +24,8 @@ OWNERS = {
     "actions": ActionsPane,
     "losses": LossesPane,
     "now": NowPane,
-    "log": LogPane,
+    "buffer": BufferPane,
+    "log": LogFilePane,
     "runs": RunsPane,
     "sessions": SessionsPane,
     "session": SessionPane,

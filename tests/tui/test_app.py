@@ -239,6 +239,35 @@ async def test_the_log_filters_follows_and_has_no_control_characters() -> None:
         assert "line 49" not in text
 
 
+async def test_the_full_log_shows_whole_files_filters_and_copies(tmp_path: Path) -> None:
+    from tui.output import OutputFile
+
+    (tmp_path / "logs").mkdir()
+    log = tmp_path / "logs" / "secondseat.log"
+    log.write_text(
+        "".join(f"2026-11-27 20:31:{i % 60:02d},123 {'ERROR' if i == 40 else 'INFO'} engine.rig line {i}\n" for i in range(3000))
+    )
+    (tmp_path / "output.log").write_text("printed by a library \x1b[31m\n")
+    async with face(FakeCenter(idle_state(str(tmp_path)))) as (app, pilot, _):
+        app.output = OutputFile(tmp_path / "output.log")
+        copied: list[str] = []
+        app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
+        await pilot.press("g")
+        await until(lambda: "3,000 lines" in screen_text(app))
+        assert "20:31:59 INFO rig        line 2999" in screen_text(app)
+        await pilot.press("home")
+        await until(lambda: "line 0" in screen_text(app))
+        with log.open("a") as file:
+            file.write("2026-11-27 20:31:00,123 WARNING engine.rig one more\n")
+        await until(lambda: "3,001 lines" in screen_text(app))
+        assert "line 0" in screen_text(app), "it holds still"
+        await pilot.press("L", "L")
+        await until(lambda: "line 40" in screen_text(app) and "line 41" not in screen_text(app))
+        await pilot.press("c", "n")
+        assert copied[0].startswith("20:31:40 FAIL rig        line 40")
+        await until(lambda: "printed by a library  [31m" in screen_text(app))
+
+
 async def test_the_palette_runs_what_it_finds() -> None:
     async with face() as (app, pilot, center):
         await pilot.press("ctrl+p")

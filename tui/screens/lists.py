@@ -12,7 +12,6 @@ from textual.screen import Screen
 
 from engine.state import EngineState
 from tui.panes.base import LinesPane, face_of, highlighted
-from tui.panes.log import LogPane
 from tui.panes.status import StatusLine
 from tui.panes.system import check_sign
 from tui.registry import SCOPE_TITLES
@@ -155,10 +154,3 @@ class DoctorScreen(ListScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.face.send("doctor")
-
-
-class FullLogScreen(ListScreen):
-    def body(self) -> LinesPane:
-        pane = LogPane("log", "Full log", output=True)
-        pane.add_class("full-pane")
-        return pane
