@@ -1,4 +1,4 @@
-"""Modes and targets from what came next: the rules that label play when nobody else has.
+"""Modes and targets from what came next: the rules that label play where nobody else has.
 
 Rules look ``AHEAD_S`` ahead; the first that holds wins.
 FIGHT: locks, fires at or damages an enemy. LOOT: clicks loot or closes on it. FLEE: an enemy in threat range, moving
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.schema import NO_TARGET
-from data.steps import Steps
+from data.steps import NO_MODE, Steps
 from data.track_lookup import TrackIndex, click_rows, clicked_track, locked_tracks, padded, scale, self_positions
 from data.vocabulary import MODES
 
@@ -28,7 +28,8 @@ HP_FALL: Final = 0.02
 
 
 def label_modes(steps: Steps) -> NDArray[np.int8]:
-    """[T] index into MODES for every row; rows without a full look ahead use what there is."""
+    """[T] index into MODES for every row: what was said of it in the session's labels (``Steps.said_mode``), else what
+    the rules say. Rows without a full look ahead use what there is."""
     total = len(steps)
     if not total:
         return np.zeros(0, np.int8)
@@ -52,7 +53,8 @@ def label_modes(steps: Steps) -> NDArray[np.int8]:
     chosen = np.where(cautious, code["CAUTIOUS"], code["EXPLORE"])
     chosen = np.where(flee, code["FLEE"], chosen)
     chosen = np.where(loot, code["LOOT"], chosen)
-    return np.where(fight, code["FIGHT"], chosen).astype(np.int8)
+    ruled = np.where(fight, code["FIGHT"], chosen).astype(np.int8)
+    return ruled if steps.said_mode is None else np.where(steps.said_mode != NO_MODE, steps.said_mode, ruled)
 
 
 def label_targets(steps: Steps) -> NDArray[np.int32]:

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from data.locks import edit_lock
 from data.profile import Unit
 from data.schema import NO_TARGET, Tracks
-from data.steps import NO_MODE
+from data.steps import NO_MODE, Steps
 from data.vocabulary import MODES, Mode
 
 LABELS_NAME: Final = "labels.jsonl"
@@ -183,6 +183,11 @@ def modes_at(stretches: Sequence[ModeStretch], times_ns: NDArray[np.int64]) -> N
         first, last = np.searchsorted(times_ns, (stretch.start_ns, stretch.end_ns))
         modes[first:last] = MODES.index(stretch.mode)
     return modes
+
+
+def labelled(steps: Steps, folder: Path) -> Steps:
+    """The steps of a session with what the journal in its folder says of them. Raises OSError."""
+    return replace(steps, said_mode=modes_at(mode_stretches(read(folder)[0]), steps.time_ns))
 
 
 def resolve(labels: Iterable[Label]) -> list[Label]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.hindsight import label_modes
+from data.labels import labelled
 from data.metadata import Metadata
 from data.session_reader import open_session
 from data.steps import Steps, input_names
@@ -104,7 +105,7 @@ def session_statistics(folder: Path, history: int = STRATEGIST_HISTORY) -> Sessi
     """The figures of one session. history: seconds of the Strategist's windows. Raises SessionError, OSError."""
     session = open_session(folder)
     try:
-        return steps_statistics(session.id, session.metadata, session.steps(), history)
+        return steps_statistics(session.id, session.metadata, labelled(session.steps(), folder), history)
     finally:
         session.close()
 

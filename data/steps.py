@@ -60,6 +60,7 @@ class Steps:
     model_version: NDArray[np.int32]  # [T]
     mode: NDArray[np.int8]  # [T] index into MODES, NO_MODE when unknown
     target_id: NDArray[np.int32]  # [T] NO_TARGET when none
+    said_mode: NDArray[np.int8] | None = None  # [T] what the session's labels say, NO_MODE where nothing; None: not looked up
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -114,7 +115,9 @@ class Steps:
         columns: dict[str, object] = {"profile": self.profile}
         for column in fields(self)[1:]:
             values = getattr(self, column.name)
-            if column.name == "track_offsets":
+            if values is None:
+                columns[column.name] = None
+            elif column.name == "track_offsets":
                 columns[column.name] = values[start : stop + 1] - n0
             elif column.name == "onset_offsets":
                 columns[column.name] = values[start : stop + 1] - o0

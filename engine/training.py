@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from data.catalog import list_sessions
+from data.labels import labelled
 from data.models import LEVELS, Level, list_runs, models_dir, new_run, promote, promoted_name, write_policy
 from data.profile import ARENA_PROFILE, GameProfile
 from data.settings import TrainingSettings
@@ -78,7 +79,8 @@ class Trained:
 
 
 def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report = ignore) -> tuple[list[Steps], list[str]]:
-    """The steps of all finished sessions of a game, oldest first, and a line for each that was left out.
+    """The steps of all finished sessions of a game with what their labels say, oldest first, and a line for each that
+    was left out.
 
     data_dir: a folder of sessions (or a workspace) to read instead. Raises NothingToLearn.
     """
@@ -96,7 +98,7 @@ def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report
             left_out.append(f"{info.id}: {info.state}{f' ({info.reason})' if info.reason else ''}")
         else:
             with open_session(info.folder) as session:
-                steps = session.steps()
+                steps = labelled(session.steps(), info.folder)
             if len(steps):
                 found.append(steps)
             else:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from data.labels import LABELS_NAME, Label, Target, append, find_target, read, resolve
+from data.annotations import read as read_annotations
+from data.catalog import list_sessions
+from data.hindsight import label_modes
+from data.labels import (
+    LABELS_NAME,
+    Label,
+    LabelSource,
+    Target,
+    append,
+    find_target,
+    mode_stretches,
+    modes_at,
+    read,
+    resolve,
+    set_mode,
+    undo_last,
+)
 from data.schema import NO_TARGET, Tracks
+from data.steps import NO_MODE
+from data.vocabulary import MODES, Mode
+from engine.training import load_sessions
+from tests.support.sessions import FRAME_NS, START_NS, write_session
 
 BOX = (0.5, 0.5, 0.1, 0.1)
 
@@ -84,3 +109,99 @@ def test_a_target_is_found_by_class_and_overlap() -> None:
 def test_what_is_out_of_bounds_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Label.model_validate({"start_ns": 0, "end_ns": 1, "source": "human", **change})
+
+
+def label(start: int, end: int, mode: Mode | None, source: LabelSource = "human") -> Label:
+    return Label(start_ns=start, end_ns=end, source=source, mode=mode, withdrawn=mode is None)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 12), st.integers(0, 12), st.sampled_from([*MODES, None]), st.sampled_from(["rules", "vlm", "human"])),
+        max_size=9,
+    )
+)
+def test_at_each_moment_the_latest_word_of_the_highest_source_holds(said: list[tuple[int, int, Mode | None, LabelSource]]) -> None:
+    labels = [label(start, end, mode, source) for start, end, mode, source in said]
+    stretches = mode_stretches(labels)
+    found = modes_at(stretches, np.arange(13, dtype=np.int64))
+    for moment in range(13):
+        holding: dict[str, Mode | None] = {}
+        for one in labels:
+            if one.start_ns <= moment < one.end_ns:
+                holding[one.source] = one.mode
+        wanted = next((mode for source in ("human", "vlm", "rules") if (mode := holding.get(source)) is not None), None)
+        assert found[moment] == (NO_MODE if wanted is None else MODES.index(wanted))
+    for before, after in pairwise(stretches):
+        assert before.end_ns <= after.start_ns
+        assert before.end_ns < after.start_ns or (before.mode, before.source) != (after.mode, after.source)
+
+
+def test_a_word_can_be_taken_back_and_the_journal_only_grows(tmp_path: Path) -> None:
+    append(tmp_path, [label(0, 30, "EXPLORE", "vlm")])
+    set_mode(tmp_path, 0, 10, "FIGHT")
+    set_mode(tmp_path, 5, 20, "LOOT")
+    before = (tmp_path / LABELS_NAME).read_bytes()
+
+    def told() -> list[tuple[int, int, str]]:
+        return [(s.start_ns, s.end_ns, s.mode) for s in mode_stretches(read(tmp_path)[0])]
+
+    assert told() == [(0, 5, "FIGHT"), (5, 20, "LOOT"), (20, 30, "EXPLORE")]
+    undone = undo_last(tmp_path)
+    assert undone is not None
+    assert (undone.window, undone.mode) == ((5, 20), "LOOT")
+    assert told() == [(0, 10, "FIGHT"), (10, 30, "EXPLORE")]
+    set_mode(tmp_path, 2, 4, None)  # nothing is said of this part any more
+    assert told() == [(0, 2, "FIGHT"), (2, 4, "EXPLORE"), (4, 10, "FIGHT"), (10, 30, "EXPLORE")]
+    assert [undo_last(tmp_path) is not None for _ in range(3)] == [True, True, False]  # a coach's word is not a person's to undo
+    assert told() == [(0, 30, "EXPLORE")]
+    assert (tmp_path / LABELS_NAME).read_bytes().startswith(before)
+    with pytest.raises(ValueError, match="a label needs a stretch"):
+        set_mode(tmp_path, 5, 5, "FIGHT")
+
+
+def test_what_a_source_takes_back_of_a_window_is_not_its_word_any_more() -> None:
+    (window,) = resolve([label(0, 10, "FIGHT", "vlm"), label(0, 10, "LOOT"), label(0, 10, None)])
+    assert (window.mode, window.source) == ("FIGHT", "vlm")
+    assert resolve([label(0, 10, "LOOT"), label(0, 10, None)]) == []
+
+
+def test_what_a_person_said_is_what_is_learnt(tmp_path: Path) -> None:
+    folder = write_session(tmp_path, 60)
+    start_ns, end_ns = START_NS + 20 * FRAME_NS, START_NS + 40 * FRAME_NS
+    (plain,), _ = load_sessions(tmp_path, "arena")
+    ruled = label_modes(plain)
+    append(folder, [label(start_ns, end_ns, "CAUTIOUS", "vlm")])
+    set_mode(folder, start_ns, end_ns, "FLEE")
+    (steps,), _ = load_sessions(tmp_path, "arena")
+    learnt = label_modes(steps)
+    said = (steps.time_ns >= start_ns) & (steps.time_ns < end_ns)
+    assert said.sum() == 20
+    assert (learnt[said] == MODES.index("FLEE")).all()
+    assert (ruled[said] != MODES.index("FLEE")).all()
+    np.testing.assert_array_equal(learnt[~said], ruled[~said])
+    np.testing.assert_array_equal(label_modes(steps.slice(15, 45)), learnt[15:45])
+    undo_last(folder)
+    undone, _ = load_sessions(tmp_path, "arena")
+    assert (label_modes(undone[0])[said] == MODES.index("CAUTIOUS")).all()
+
+
+def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Labels, tags and the list's index, changed in a loop by two processes: all is whole after it."""
+    folder = write_session(tmp_path, 5)
+    code = (
+        "import sys; from pathlib import Path; from data import annotations, labels; from data.catalog import list_sessions\n"
+        "folder, who = Path(sys.argv[1]), sys.argv[2]\n"
+        "for n in range(60):\n"
+        "    labels.set_mode(folder, n, n + 1, 'FIGHT')\n"
+        "    annotations.update(folder, add=[f'{who}{n}'])\n"
+        "    assert len(list_sessions(folder.parent.parent)) == 1\n"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", code, str(folder), who], cwd=Path(__file__).parents[2]) for who in "ab"]
+    assert [process.wait(50) for process in both] == [0, 0]
+    labels, bad = read(folder)
+    assert (len(labels), bad) == (120, 0)
+    assert set(read_annotations(folder).tags) == {f"{who}{n}" for who in "ab" for n in range(60)}
+    (info,) = list_sessions(tmp_path)
+    assert (info.labels, len(info.tags)) == (120, 120)
+    assert not list(tmp_path.rglob("*.tmp"))
