@@ -92,14 +92,14 @@ class Policy:
 
         self.profile, self.name = profile, name
         self.settings = settings if settings is not None else PolicySettings(**levels["executor"].card.get("play", {}))
-        self._brains = Brains(profile, {level: (found.card, found.tensors) for level, found in levels.items()})
+        self.brains = Brains(profile, {level: (found.card, found.tensors) for level, found in levels.items()})
         card = levels["executor"].card
         self._names = input_names(profile)
-        self._thresholds: dict[str, tuple[float, float]] = {
+        self.thresholds: dict[str, tuple[float, float]] = {
             n: (float(v["threshold"]), float(v["refractory_s"])) for n, v in card["thresholds"].items()
         }
         self._holds = frozenset(card.get("holds", ()))
-        self._normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
+        self.normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
         self._history_s = max(LAGS_S) + 0.2
         self.reset()
 
@@ -150,23 +150,23 @@ class Policy:
         return PolicyDecision(action, mode, self._target, timings)
 
     def _strategist(self, seen: Observation) -> None:
-        if not self._brains.has_strategist:
+        if not self.brains.has_strategist:
             return
         steps = _steps(self.profile, [seen])
         self._seconds.append((seen.time_ns, summary_vectors(steps, np.zeros(1, np.int64))[0]))
-        del self._seconds[: -self._brains.history]
+        del self._seconds[: -self.brains.history]
         times = np.array([t for t, _ in self._seconds], np.int64)
         vectors = summary_sequence(self.profile, np.stack([v for _, v in self._seconds]), times)
-        self._mode = self._brains.mode(self._normalisers["strategist"]["summary"].apply(vectors))
+        self._mode = int(self.brains.modes(self.normalisers["strategist"]["summary"].apply(vectors)).argmax())
 
     def _tactician(self, seen: Observation) -> None:
-        if not self._brains.has_tactician:
+        if not self.brains.has_tactician:
             return
         log = ClickLog(np.array([i for i, _ in self._clicks], np.int64), np.array([t for _, t in self._clicks], np.int64))
         inputs = set_inputs(_steps(self.profile, [seen]), np.zeros(1, np.int64), log)
-        norms = self._normalisers["tactician"]
+        norms = self.normalisers["tactician"]
         tracks, context = norms["tracks"].apply(inputs.tracks, inputs.present), norms["context"].apply(inputs.context)
-        chosen = self._brains.target(tracks, inputs.present, context, self._mode)
+        chosen = int(self.brains.targets(tracks, inputs.present, context, self._mode).argmax())
         self._target = int(inputs.ids[0, chosen]) if chosen < inputs.ids.shape[1] else NO_TARGET
         self._target_seen_ns = seen.time_ns
 
@@ -177,10 +177,10 @@ class Policy:
         wanted = np.unique(lag_rows(full, last, LAGS_S))
         steps = _steps(self.profile, [self._past[i] for i in wanted.tolist() if i >= 0])
         inputs = slot_inputs(steps, np.array([len(steps) - 1]))
-        norms = self._normalisers["executor"]
+        norms = self.normalisers["executor"]
         target = (inputs.ids == self._target) & inputs.present if self._target != NO_TARGET else np.zeros_like(inputs.present)
         cursor = seen.cursor
-        out = self._brains.look(
+        out = self.brains.look(
             norms["slots"].apply(inputs.slots, inputs.present),
             inputs.present,
             inputs.boxes,
@@ -246,7 +246,7 @@ class Policy:
         return True
 
     def _over(self, name: str, hazard: float, now: int) -> bool:
-        threshold, refractory_s = self._thresholds.get(name, (2.0, 0.0))
+        threshold, refractory_s = self.thresholds.get(name, (2.0, 0.0))
         if name == "mouse_left":
             threshold *= self.settings.click_scale
         before = self._pressed_ns.get(name)

@@ -13,7 +13,7 @@ from data.features import context_features, set_context_features, set_features, 
 from data.profile import GameProfile
 from data.steps import input_names
 from data.vocabulary import MODES
-from trainers.networks.forward import ExecutorForward, Floats, StrategistForward, TacticianForward, sigmoid
+from trainers.networks.forward import ExecutorForward, Floats, StrategistForward, TacticianForward, sigmoid, softmax
 from trainers.networks.shape import executor_shapes, strategist_shapes, tactician_shapes
 
 Loaded = dict[str, tuple[dict[str, Any], dict[str, NDArray[Any]]]]
@@ -65,17 +65,18 @@ class Brains:
         """Seconds the Strategist looks back; 0 without one."""
         return self._strategist.history if self._strategist is not None else 0
 
-    def mode(self, summaries_TD: Floats) -> int:
-        """The mode now, from normalised summaries in time order."""
+    def modes(self, summaries_TD: Floats) -> Floats:
+        """[modes] how likely each is now, from normalised summaries in time order (at most ``history`` of them)."""
         assert self._strategist is not None
-        return int(self._strategist(summaries_TD).argmax())
+        return softmax(self._strategist(summaries_TD))
 
-    def target(self, tracks: Floats, present: NDArray[np.bool_], context: Floats, mode: int) -> int:
-        """The place in the set [1, N] of the target; N for none."""
+    def targets(self, tracks: Floats, present: NDArray[np.bool_], context: Floats, mode: int) -> Floats:
+        """[N + 1] how likely each place of the set [1, N] is the target; the last for none, 0 where there is no track."""
         assert self._tactician is not None
         there = np.flatnonzero(present[0])
-        chosen = int(self._tactician(tracks[0, there], context[0], mode).argmax())
-        return int(there[chosen]) if chosen < len(there) else present.shape[1]
+        likely = np.zeros(present.shape[1] + 1, np.float32)
+        likely[np.append(there, present.shape[1])] = softmax(self._tactician(tracks[0, there], context[0], mode))
+        return likely
 
     def look(
         self,

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.policies import train_tiny
 from tests.support.recording import MakeRig, RecorderRig
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny policy; tests must not change it."""
+    return train_tiny(tmp_path_factory.mktemp("policy"))
 
 
 @pytest.fixture

@@ -20,28 +20,6 @@ from engine.policy import Policy, PolicySettings, load_policy
 from tests.trainers.synthetic import TICK_NS, session
 
 
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from trainers import executor, strategist, tactician
-    from trainers.all import AllSettings, train_all
-    from trainers.loop import LoopSettings
-
-    folder = tmp_path_factory.mktemp("policy")
-    quick = LoopSettings(2, 32, 3e-3, warmup_steps=5, device="cpu")
-    settings = AllSettings(
-        dataclasses.replace(strategist.QUICK, loop=quick, width=32, history=8),
-        dataclasses.replace(tactician.QUICK, loop=quick, width=32),
-        dataclasses.replace(executor.QUICK, loop=dataclasses.replace(quick, epochs=6), width=32),
-        folds=2,
-        phases=2,
-    )
-    sessions = [session(12, seed=i) for i in range(4)]
-    result = train_all(sessions, settings, {level: folder / level for level in ("strategist", "tactician", "executor")}, folder / "flier")
-    assert result.policy is not None
-    assert not list(folder.glob("*/folds"))
-    return result.policy
-
-
 def fly(policy: Policy, observations: list[Observation]) -> list[tuple[str, int, tuple[str, ...]]]:
     policy.reset()
     decisions = [policy.act(o) for o in observations]
@@ -88,13 +66,13 @@ def test_the_executor_gets_in_flight_what_it_was_trained_on(bundle: Path) -> Non
     policy = load_policy(bundle)
     steps = session(3, seed=6)
     taken: list[tuple[np.ndarray, np.ndarray]] = []
-    look = policy._brains.look
+    look = policy.brains.look
 
     def spy(slots: np.ndarray, present: np.ndarray, boxes: np.ndarray, context: np.ndarray, *rest: object) -> object:
         taken.append((slots, context))
         return look(slots, present, boxes, context, *rest)  # type: ignore[arg-type]
 
-    policy._brains.look = spy  # type: ignore[method-assign, assignment]
+    policy.brains.look = spy  # type: ignore[method-assign, assignment]
     for row in range(len(steps)):
         policy.act(steps.observation(row))
     whole = slot_inputs(steps, np.arange(len(steps)))

@@ -1,0 +1,81 @@
+"""Fresh play of a scripted demonstrator on arena worlds that nobody has learnt from, kept in memory for the scoreboard."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from data.profile import ARENA_PROFILE
+from data.steps import Steps, StepsBuilder
+from engine.runtime.progress import Progress, Report, ignore
+
+if TYPE_CHECKING:
+    from data.schema import Frame, Observation
+    from engine.evaluate import Rung
+    from engine.lockstep import Decision
+    from engine.scoreboard import SecondRun
+
+FIRST: Final = 500_000
+"""Where in the list of test seeds these worlds begin: far from those on which policies are scored."""
+AGAIN: Final = 7919
+
+
+def unseen_play(pilot: str, minutes: float, rung: Rung, report: Report = ignore) -> list[Steps]:
+    """Episodes of a minute, at least two, as the rung's eyes see them: "state" exactly, "emulated", or "pixels".
+
+    The demonstrator itself reads the world, late by its reaction time. Raises ValueError for an unknown pilot.
+    """
+    from engine.lockstep import record_episode
+    from league.arena.emulated import EmulatedObserver, TruthObserver
+    from league.arena.pilots import make_pilot
+    from league.arena.score import seeds
+    from league.arena.skirmish import EPISODE_TICKS
+    from league.arena.world import TICK_HZ
+
+    count = max(2, round(minutes * 60 * TICK_HZ / EPISODE_TICKS))
+    eyes = _PixelEyes() if rung == "pixels" else None
+    found: list[Steps] = []
+    for seed in seeds("test", count, FIRST).tolist():
+        report(Progress("the demonstrator plays", len(found) / count, message=f"{len(found)} of {count} minutes"))
+        if eyes is not None:
+            found.append(eyes.episode(pilot, seed))
+        else:
+            observer = TruthObserver() if rung == "state" else EmulatedObserver(seed=seed)
+            found.append(record_episode(observer, make_pilot(pilot, seed), pilot, seed)[0])
+    return found
+
+
+class _PixelEyes:
+    def __init__(self) -> None:
+        from engine.perception.perceive import Perceiver
+        from league.arena.render import Renderer
+
+        self._renderer, self._perceiver = Renderer(), Perceiver(ARENA_PROFILE)
+
+    def episode(self, pilot: str, seed: int) -> Steps:
+        from data.schema import Step
+        from engine.pixels import PixelEpisode
+        from league.arena.pilots import make_pilot
+
+        rows = StepsBuilder(ARENA_PROFILE)
+
+        def keep(frame: Frame, seen: Observation, decision: Decision) -> None:
+            del frame
+            rows.append(Step(seen, decision.action, "demonstrator", pilot))
+
+        self._perceiver.reset()
+        PixelEpisode(self._renderer, self._perceiver, seed).run(make_pilot(pilot, seed), sees_truth=True, on_tick=keep)
+        return rows.build()
+
+
+def second_run(pilot: str) -> SecondRun:
+    """The same demonstrator on the same observations with fresh timing and a hand of its own: what no learner can be asked to
+    beat by much, since not even the demonstrator does the same thing in the same tick twice."""
+
+    def play(steps: Steps) -> list[tuple[str, ...]]:
+        from league.arena.pilots import make_pilot
+
+        other = make_pilot(pilot, AGAIN)
+        return [other.act(dataclasses.replace(steps.observation(row), cursor=None)).action.onsets for row in range(len(steps))]
+
+    return play

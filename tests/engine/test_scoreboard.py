@@ -1,0 +1,164 @@
+"""The scoreboard: known answers get known figures, and what it replays is what would have flown."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from data.features import UNKNOWN_MODE
+from data.hindsight import label_targets
+from data.schema import NO_TARGET
+from data.steps import Steps, input_names
+from data.vocabulary import MODES
+from engine.policy import Policy, load_policy
+from engine.replay import replay_actions
+from engine.scoreboard import CROWD, calibration, judge
+from engine.unseen_play import second_run, unseen_play
+from tests.trainers.synthetic import session
+
+
+class Oracle:
+    """Stands in for a policy's networks: it clicks the enemy in the ticks in which the player did, ``late`` by some."""
+
+    has_strategist = has_tactician = False
+
+    def __init__(self, steps: Steps, late: int = 0, looks: bool = True) -> None:
+        names = input_names(steps.profile)
+        clicks = np.repeat(np.arange(len(steps)), np.diff(steps.onset_offsets))[steps.onset_codes == names.index("mouse_left")]
+        self._clicks, self._count, self._row, self._looks, self._rows = set((clicks + late).tolist()), len(names), -1, looks, len(steps)
+
+    def look(self, slots: Any, present: Any, boxes: Any, *rest: Any) -> Any:
+        self._row = (self._row + 1) % self._rows
+        left = float(self._row in self._clicks)
+        enemy = min(int(present[0].sum()) - 1, 1)
+        point = tuple(boxes[0, enemy, :2].tolist()) if self._looks else (0.5, 0.5)
+        return SimpleNamespace(point=point, choice=enemy, intent=1.0, clicks=[left, 0.0], keys=[0.0] * self._count)
+
+
+def oracle(policy: Policy, steps: Steps, **how: Any) -> Policy:
+    policy.brains = Oracle(steps, **how)  # type: ignore[assignment]
+    policy.thresholds = {"mouse_left": (0.5, 0.0)}
+    policy.settings = dataclasses.replace(policy.settings, click_scale=1.0)
+    return policy
+
+
+def test_a_policy_that_does_what_the_player_did_gets_full_marks(bundle: Path) -> None:
+    steps = session(20, seed=3)
+    board = judge(oracle(load_policy(bundle), steps), [steps], "made up")
+    for told in ("predicted", "dropped", "true"):
+        figures = board.actions[told]
+        assert figures.point_px < 0.5
+        assert figures.lands == 1.0
+        click = figures.onsets["mouse_left"]
+        assert (click.f1, click.exact, click.true, click.predicted) == (1.0, 1.0, 20, 20)
+        assert np.isnan(click.second_run)
+    assert board.best_lag == 0
+    assert board.lag_sweep[0] == 1.0
+    assert board.causality > 0.8
+    assert list(board.actions["true"].onsets) == ["mouse_left"]  # nothing else was ever pressed
+
+
+@pytest.mark.parametrize("late", [-2, 1, 3])
+def test_the_lag_sweep_finds_by_how_much_it_is_late(bundle: Path, late: int) -> None:
+    steps = session(20, seed=3)
+    board = judge(oracle(load_policy(bundle), steps, late=late), [steps], "made up")
+    assert board.best_lag == late
+    click = board.actions["predicted"].onsets["mouse_left"]
+    assert click.exact == 0.0
+    assert click.f1 == (1.0 if abs(late) <= 2 else 0.0)
+
+
+def test_a_policy_that_does_not_look_is_shown_up(bundle: Path) -> None:
+    steps = session(20, seed=3)
+    board = judge(oracle(load_policy(bundle), steps, looks=False), [steps], "made up")
+    assert board.causality == 0.0
+    assert board.actions["true"].point_px > 50
+
+
+def test_a_trained_policy_against_what_needs_no_skill(bundle: Path) -> None:
+    sessions = [session(12, seed=s) for s in (21, 22)]
+    board = judge(load_policy(bundle), sessions, "made up")
+    assert board.minutes == pytest.approx(24 / 60, rel=0.02)
+    mode, target = board.mode, board.target
+    assert mode is not None
+    assert target is not None
+    confusion = np.array(mode.confusion)
+    assert confusion.sum() == mode.seconds == 24
+    assert mode.accuracy == pytest.approx(np.trace(confusion) / confusion.sum())
+    assert 0 <= mode.balanced_accuracy <= 1
+    assert mode.majority == pytest.approx(confusion.sum(1).max() / confusion.sum())
+    # There is one enemy: the nearest is always the right one, and there are no crowds.
+    assert target.nearest == 1.0
+    assert target.crowd_decisions == 0
+    assert np.isnan(target.crowds)
+    assert target.on_target > 0.8
+    assert target.decisions == 2 * 60
+    text = json.dumps(board.to_json(), allow_nan=False)
+    assert json.loads(text)["target"]["crowds"] is None
+
+
+def test_labels_of_a_person_go_before_the_rules(bundle: Path) -> None:
+    steps = session(12, seed=21)
+    labels = np.full(len(steps), MODES.index("LOOT"), np.int8)
+    labels[:100] = -1
+    board = judge(load_policy(bundle), [steps], "made up", [labels])
+    assert board.mode is not None
+    assert board.mode.majority == 1.0
+    assert set(board.mode.recalls) == {"LOOT"}
+    assert board.mode.seconds == 7
+
+
+def test_nothing_to_judge_on_is_said(bundle: Path) -> None:
+    with pytest.raises(ValueError, match="nothing to judge on"):
+        judge(load_policy(bundle), [session(1)], "made up")
+
+
+def test_what_is_replayed_is_what_flies(bundle: Path) -> None:
+    policy, steps = load_policy(bundle), session(6, seed=8)
+    points: list[tuple[float, float]] = []
+    look = policy.brains.look
+
+    def spy(*args: Any) -> Any:
+        found = look(*args[:8])  # without the reach under way: that is play, not an answer to what is seen
+        points.append(found.point)
+        return found
+
+    policy.brains.look = spy  # type: ignore[method-assign]
+    modes, targets = [], []
+    for row in range(len(steps)):
+        decision = policy.act(steps.observation(row))
+        modes.append(MODES.index(decision.mode) if decision.mode in MODES else UNKNOWN_MODE)
+        targets.append(decision.target_id)
+    policy.brains.look = look  # type: ignore[method-assign]
+    said = replay_actions(policy, steps, 0, len(steps), np.array(modes), np.array(targets, np.int32))
+    np.testing.assert_allclose(said.point, np.array(points), atol=1e-6)
+    assert (np.array(targets) != NO_TARGET).any()
+
+
+def test_fresh_play_of_the_demonstrator_and_its_second_run() -> None:
+    sessions = unseen_play("expert", 0.1, "state")
+    assert [len(s) for s in sessions] == [1200, 1200]
+    assert (label_targets(sessions[0]) != NO_TARGET).any()
+    part = sessions[0].slice(0, 400)
+    again = second_run("expert")(part)
+    assert len(again) == 400
+    first = [part.onsets(row) for row in range(400)]
+    assert again != first
+    assert 0.5 < sum(map(len, again)) / sum(map(len, first)) < 2.0
+    assert int(np.diff(part.track_offsets).max()) > CROWD
+
+
+def test_calibration_of_known_answers() -> None:
+    sure = np.array([0.95, 0.95, 0.95, 0.95, 0.55, 0.55])
+    found = calibration(sure, np.array([True, True, True, False, True, False]))
+    assert found.count[9] == 4
+    assert found.right[9] == 0.75
+    assert found.right[5] == 0.5
+    assert found.error == pytest.approx((0.2 * 4 + 0.05 * 2) / 6)
+    assert calibration(np.zeros(0), np.zeros(0, np.bool_)).error == 0.0
