@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal, Protocol
 
-from data.schema import NO_TARGET, Action, Observation
+from data.schema import NO_TARGET, Action, Frame, Observation
+from engine.reaction import ReactionWatch
 from engine.state import BotPhase, BotState
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,10 @@ HandsCondition = Literal["ok", "unfocused", "yielded", "stopped", "dead"]
 
 @dataclass(frozen=True, slots=True)
 class HandsState:
-    """What the hands say: their condition, why, and what they counted since they were armed."""
+    """What the hands say: their condition, why, and what they counted since they were armed.
+
+    ``place``: where they sent the cursor last, or would have, screen pixels.
+    """
 
     condition: HandsCondition = "ok"
     reason: str = ""
@@ -33,6 +37,7 @@ class HandsState:
     refused: int = 0
     expired: int = 0
     focus_losses: int = 0
+    place: tuple[int, int] | None = None
 
 
 class Hands(Protocol):
@@ -91,6 +96,7 @@ class Bot:
         self._last = ("", NO_TARGET)
         self._last_turn_ns = 0
         self._turns_ns = deque([self._tick_ns] * 5, maxlen=5)
+        self._reaction = ReactionWatch()
         self.model_version = 0
         self.until_ns: int | None = None
 
@@ -178,8 +184,15 @@ class Bot:
                 return nothing
             self._sequence += 1
             hands.send(self._sequence, expiry_ns, decision.action)
+            if decision.action.onsets or decision.action.held:
+                self._reaction.acted(now_ns)
             self._last = (decision.mode, decision.target_id)
             return decision.mode, decision.target_id, self.model_version
+
+    def on_frame(self, frame: Frame) -> None:
+        """Each captured picture, from the capture thread: does the game react to what the bot does?"""
+        if self.acts and self._reaction.see(frame.image, frame.time_ns):
+            log.warning("bot: %s", self._reaction.hint)
 
     def _flying_policy(self) -> Policy | None:
         return self._policy if self._phase == "flying" and self._hands is not None else None
@@ -201,6 +214,8 @@ class Bot:
                 focus_losses=hands.focus_losses,
                 model_version=self.model_version,
                 reason=self._reason,
+                place=hands.place,
+                hint=self._reaction.hint if self.acts else "",
             )
 
     def _follow_hands(self, hands: HandsState) -> None:
@@ -219,6 +234,7 @@ class Bot:
     def _set(self, phase: BotPhase, reason: str) -> None:
         if phase != self._phase:
             log.info("bot: %s -> %s%s", self._phase, phase, f" ({reason})" if reason else "")
+            self._reaction.forget()
         self._phase, self._reason = phase, reason
 
     def _end_hands(self) -> None:

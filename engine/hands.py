@@ -90,7 +90,8 @@ class ActuatorHands:
     def state(self) -> HandsState:
         status = self._actuator.status()
         condition: HandsCondition = _CONDITIONS[status.condition]
-        return HandsState(condition, status.reason, status.sent, status.refused, status.expired + status.unsent, status.focus_losses)
+        expired = status.expired + status.unsent
+        return HandsState(condition, status.reason, status.sent, status.refused, expired, status.focus_losses, status.place)
 
 
 def _in_window(x: float, y: float, part: Region) -> tuple[float, float]:

@@ -374,6 +374,7 @@ class Rig:
 
     def _on_frame(self, frame: Frame) -> None:
         self._recorder.offer_frame(frame)
+        self._bot.on_frame(frame)
 
     def _on_turn(self, visible: bool) -> None:
         """Each capture turn: whether the recorder may take anything in, and why not."""

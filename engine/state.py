@@ -97,6 +97,8 @@ class BotState:
     focus_losses: int = 0
     model_version: int = 0
     reason: str = ""
+    place: tuple[int, int] | None = None  # where the cursor was sent last (in a dry run: would have been), screen px
+    hint: str = ""  # what to think of a flight that shows no effect
 
 
 @dataclass(frozen=True, slots=True)

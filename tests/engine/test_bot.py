@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 
-from data.schema import Action, Observation, Status, Tracks
+from data.schema import Action, Frame, Observation, Status, Tracks
 from engine.bot import Bot, BotError, HandsState
 
 MS = 1_000_000
@@ -59,6 +61,7 @@ class FakePolicy:
     takes_ms: int = 5
     resets: int = 0
     acts: int = 0
+    decision: FakeDecision = field(default_factory=FakeDecision)
 
     def reset(self) -> None:
         self.resets += 1
@@ -66,7 +69,7 @@ class FakePolicy:
     def act(self, observation: Observation) -> FakeDecision:
         self.acts += 1
         self.clock.now_ns += self.takes_ms * MS
-        return FakeDecision()
+        return self.decision
 
 
 def seen(clock: Clock, age_ms: int = 30) -> Observation:
@@ -177,3 +180,51 @@ def test_it_flies_no_longer_than_it_was_told(clock: Clock) -> None:
     bot.on_observation(seen(clock))
     assert (bot.phase, len(hands.sent), hands.released) == ("disarmed", 1, 1)
     assert bot.state().reason == "the time asked for is over"
+
+
+class TestAGameThatDoesNotReact:
+    """A still picture, and a bot that presses Space once a second."""
+
+    @pytest.fixture
+    def seconds(self, clock: Clock) -> Callable[..., Bot]:
+        def play(count: int, moving: bool = False, keys: tuple[str, ...] = ("space",), **options: bool) -> Bot:
+            bot, policy, hands = Bot(20.0, clock), FakePolicy(clock), FakeHands()
+            policy.decision = FakeDecision(Action(0.5, 0.5, keys))
+            bot.arm(policy, "mine", hands, **options)
+            bot.fly()
+            image = np.full((90, 160, 3), 7, np.uint8)
+            for second in range(count):
+                bot.on_observation(seen(clock))
+                if moving:
+                    image[40, 40] = second
+                for _ in range(4):
+                    clock.now_ns += 250 * MS
+                    bot.on_frame(Frame(second, clock.now_ns, image.copy()))
+            return bot
+
+        return play
+
+    def test_it_is_told_after_five_seconds_and_taken_back_when_it_reacts(
+        self, seconds: Callable[..., Bot], clock: Clock, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        assert seconds(4).state().hint == ""
+        bot = seconds(8)
+        assert "has not changed for 5 s while the bot acts" in bot.state().hint
+        assert caplog.text.count("has not changed for 5 s") == 1
+        clock.now_ns += 10**9
+        bot.on_frame(Frame(99, clock.now_ns, np.zeros((90, 160, 3), np.uint8)))
+        assert bot.state().hint == ""
+
+    def test_one_changed_pixel_is_a_reaction(self, seconds: Callable[..., Bot]) -> None:
+        assert seconds(10, moving=True).state().hint == ""
+
+    def test_a_bot_that_does_nothing_expects_nothing(self, seconds: Callable[..., Bot]) -> None:
+        assert seconds(10, keys=()).state().hint == ""
+
+    def test_a_dry_run_expects_nothing(self, seconds: Callable[..., Bot]) -> None:
+        assert seconds(10, dry_run=True).state().hint == ""
+
+    def test_a_flight_that_is_over_expects_nothing(self, seconds: Callable[..., Bot]) -> None:
+        bot = seconds(8)
+        bot.disarm()
+        assert bot.state().hint == ""

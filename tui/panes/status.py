@@ -97,6 +97,8 @@ class StatusLine(LinesPane):
         bot, glyphs, palette = state.bot, self.look.glyphs, self.look.palette
         dry = " (dry run)" if bot.dry_run else ""
         match bot.phase:
+            case "flying" if bot.hint:
+                return (f"{glyphs.needs} BOT flies, the game does not react", f"{glyphs.needs} no reaction", palette.warn, 4)
             case "flying":
                 return (f"{glyphs.running} BOT flies{dry}", f"{glyphs.running} BOT", palette.bad, 4)
             case "armed":
