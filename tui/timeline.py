@@ -25,7 +25,7 @@ Kind = Literal["mode", "actor", "press", "gaps", "interesting", "perturbed", "pi
 
 SHORTEST_NS: Final = 500_000_000
 """A view never shows less time than this."""
-_STEPS_S: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
+_STEPS_S: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 ASCII_BLOCKS: Final = " .,:;+*%#"
 _SOURCE_NAMES: Final = {"human": "you", "vlm": "coach", "rules": "rules"}
@@ -109,6 +109,11 @@ class Looks:
 
 
 ASCII_LOOKS: Final = Looks("-", "x", "'|H", ASCII_BLOCKS)
+
+
+def from_first_picture(timeline: Timeline) -> Timeline:
+    """The timeline beginning where the session's own time does, which counts from its first picture when it has any."""
+    return replace(timeline, start_ns=int(timeline.frame_times_ns[0])) if len(timeline.frame_times_ns) else timeline
 
 
 def rows(timeline: Timeline, view: View, looks: Looks) -> list[Row]:

@@ -140,13 +140,16 @@ class SessionsPane(LinesPane):
             self._problem = f"the sessions of {workspace} cannot be read: {one_line(error)}"
             self.rearrange()
 
-        self.face.desk.quick(lambda: self._load(workspace), self._take, failed)
+        def work() -> tuple[list[SessionInfo], list[str]]:
+            sessions = self._load(workspace)
+            return sessions, [data_rows.haystack(session) for session in sessions]
 
-    def _take(self, sessions: list[SessionInfo]) -> None:
-        self._all, self._problem = sessions, ""
-        self._haystacks = [data_rows.haystack(session) for session in sessions]
-        self.marked &= {session.id for session in sessions}
-        self.rearrange()
+        def done(read: tuple[list[SessionInfo], list[str]]) -> None:
+            (self._all, self._haystacks), self._problem = read, ""
+            self.marked &= {session.id for session in self._all}
+            self.rearrange()
+
+        self.face.desk.quick(work, done, failed)
 
     def rearrange(self) -> None:
         """Filter and order anew; the chosen session stays chosen while it is shown."""

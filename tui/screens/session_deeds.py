@@ -316,7 +316,7 @@ def cut_out(face: SecondseatApp, folder: Path, start_s: float, end_s: float, the
 
 
 def export(face: SecondseatApp, folder: Path, start_s: float, end_s: float) -> None:
-    """Ask for a file, then write the stretch into it as MP4."""
+    """Ask for a file, then write the stretch into it as MP4, with pointer, clicks and keys drawn in."""
     stretch = f"_{start_s:.0f}-{end_s:.0f}s" if start_s > 0 else ""
     default = _workspace(folder) / "clips" / f"{folder.name}{stretch}.mp4"
 
@@ -328,10 +328,8 @@ def export(face: SecondseatApp, folder: Path, start_s: float, end_s: float) -> N
         def work(report: Report) -> Path:
             from data.clip import export_clip
 
-            if path.exists():
-                raise FileExistsError(f"{path} exists; give the clip another name")
             path.parent.mkdir(parents=True, exist_ok=True)
-            export_clip(folder, start_s, end_s, path, report)
+            export_clip(folder, start_s, end_s, path, report, overlay=True)
             return path
 
         _long(face, "exporting a clip", work, lambda done: face.tell("info", f"clip of {moment(end_s - start_s)} in {done}"))

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from data.vocabulary import Mode
 from tui.moments import moment
-from tui.panes.base import clock, cut, pairs, size
+from tui.panes.base import cut, pairs, size
 from tui.panes.log import printable
 from tui.screens.data_rows import sign_of, when, word_of
 from tui.theme import Look
@@ -65,7 +65,7 @@ def facts(loaded: Loaded, width: int, height: int, look: Look) -> list[Text]:
     rows: list[tuple[str, Text | str]] = [
         ("state", Text.assemble((f"{sign} {word_of(info)}", style), f", {info.kind} of {printable(info.game)}")),
         ("when", f"{when(info)} to {end}"),
-        ("length", f"{clock(metadata.duration_s)}  {size(info.size_bytes)}"),
+        ("length", f"{moment(metadata.duration_s, fine=False)}, {size(info.size_bytes)}"),
         *urgent,
         ("note", Text(printable(info.note)) if info.note else Text("none", palette.dim)),
         ("pictures", _rate(counts.frames, rates.measured_fps, rates.asked_fps, counts.dropped_frames, look)),
