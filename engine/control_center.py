@@ -83,7 +83,8 @@ class ControlCenter:
         self._stop_asked: asyncio.Event | None = None
         self._stop_reason = ""
         self._left_over: list[str] = []
-        self._deadline_s = 5.0
+        self.stop_deadline_s = 5.0
+        """How long ending may take when nobody says otherwise: most of it is for jobs to save."""
         self._keep_jobs = False
         self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time(), pid=os.getpid(), version=own_version())
         self._lag_ms = Spread(600)
@@ -142,15 +143,16 @@ class ControlCenter:
         """What a new engine would have to go on with."""
         return Duties(self.spec if self.rig is not None else None, self._state.recorder.phase == "recording")
 
-    def stop(self, deadline_s: float = 5.0, *, keep_jobs: bool = False) -> list[str]:
+    def stop(self, deadline_s: float | None = None, *, keep_jobs: bool = False) -> list[str]:
         """Disarm the bot, save the recording, stop all services; the names of those that would not stop.
 
         Jobs save and end too; with ``keep_jobs`` they run on and are left to the next engine of this workspace.
         """
-        self._deadline_s = deadline_s
+        if deadline_s is not None:
+            self.stop_deadline_s = deadline_s
         self._keep_jobs = self._keep_jobs or keep_jobs
-        self.request_stop(self._stop_reason or "left")
-        if self._thread is not None and not self._ended.wait(deadline_s + 2.0):
+        self.request_stop(self._stop_reason or ("handed over" if keep_jobs else "left"))
+        if self._thread is not None and not self._ended.wait(self.stop_deadline_s + 2.0):
             return ["engine"]
         return self._left_over
 
@@ -291,17 +293,17 @@ class ControlCenter:
                     log.info("%s runs on, for the next engine", title)
             else:
                 self.jobs.stop_all()
-        if not await asyncio.to_thread(self.recorder.stop, self._stop_reason or "left", self._deadline_s):
+        if not await asyncio.to_thread(self.recorder.stop, self._stop_reason or "left", self.stop_deadline_s):
             self._left_over.append("recorder")
         if self.hotkeys is not None:
             await asyncio.to_thread(self.hotkeys.stop)
         if self.rig is not None:
-            self._left_over += await self.rig.stop(self.supervisor, self._deadline_s)
+            self._left_over += await self.rig.stop(self.supervisor, self.stop_deadline_s)
             self.rig = None
         if self.jobs is not None:
-            await self._end_jobs(self.jobs, began_s + self._deadline_s)
+            await self._end_jobs(self.jobs, began_s + self.stop_deadline_s)
         self._publish()
-        self._left_over += await self.supervisor.stop_all(self._deadline_s / 2)
+        self._left_over += await self.supervisor.stop_all(self.stop_deadline_s / 2)
         self._publish()
         if self._left_over:
             log.error("would not stop: %s", ", ".join(self._left_over))
@@ -313,7 +315,7 @@ class ControlCenter:
             self._note_ended(jobs)
             self._publish()
         for title in jobs.kill_all():
-            log.warning("%s did not save within %.0f s and was ended; its last checkpoint stays", title, self._deadline_s)
+            log.warning("%s did not save within %.0f s and was ended; its last checkpoint stays", title, self.stop_deadline_s)
 
     def _note_ended(self, jobs: JobRunner) -> None:
         for job in jobs.poll():

@@ -23,6 +23,8 @@ from engine.state import EngineState, Notice
 
 COMMAND_TIMEOUT_S: Final = 180.0
 TICKS_TIMEOUT_S: Final = 20.0
+STOP_S: Final = 20.0
+"""What ends without a person waiting in front of it takes its time, so that jobs can save."""
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 log = logging.getLogger(__name__)
@@ -63,9 +65,14 @@ def run_headless(
     debug: bool = False,
     every_s: float = 5.0,
     on_state: Callable[[EngineState], None] | None = None,
+    ring: Callable[[], object] | None = None,
 ) -> Outcome:
-    """Run the plan; ``say`` gets plain lines. Raises EngineError when it could not begin."""
+    """Run the plan; ``say`` gets plain lines, and ``ring`` rings the terminal's bell where the settings ask for it.
+
+    Raises EngineError when it could not begin.
+    """
     center = ControlCenter(settings, workspace, debug)
+    center.stop_deadline_s = STOP_S
     if plan.spec is not None:
         center.spec = plan.spec
     if plan.name:
@@ -86,7 +93,7 @@ def run_headless(
         center.start()
         if not center.wait_ready():
             raise EngineError("the engine did not start within 20 s; see logs/secondseat.log in the workspace")
-        follow = _Follow(center, say, every_s, on_state)
+        follow = _Follow(center, say, every_s, on_state, ring if settings.recorder.notice == "bell" else None)
         reason = _carry_out(center, plan, say, told, follow) or (f"{signal_name} was received" if signal_name else "")
         center.request_stop(reason or "left")
         left_over = center.stop()
@@ -154,12 +161,18 @@ def _do(center: ControlCenter, name: str, told: threading.Event, **params: Any) 
 
 
 class _Follow:
-    """Tells new notices at once and a line of state now and then."""
+    """Tells new notices at once and a line of state now and then; rings with each alert."""
 
     def __init__(
-        self, center: ControlCenter, say: Callable[[str], None], every_s: float, on_state: Callable[[EngineState], None] | None
+        self,
+        center: ControlCenter,
+        say: Callable[[str], None],
+        every_s: float,
+        on_state: Callable[[EngineState], None] | None,
+        ring: Callable[[], object] | None,
     ) -> None:
-        self._center, self._say, self._every_s, self._on_state = center, say, every_s, on_state
+        self._center, self._say, self._every_s, self._on_state, self._ring = center, say, every_s, on_state, ring
+        self._alert = 0
         self._seen: Notice | None = None
         self._next_s = time.monotonic() + every_s
 
@@ -167,6 +180,9 @@ class _Follow:
         state = self._center.snapshot()
         if self._on_state is not None:
             self._on_state(state)
+        if self._ring is not None and state.alert.number > self._alert:
+            self._ring()
+        self._alert = state.alert.number
         notices = state.notices
         start = notices.index(self._seen) + 1 if self._seen in notices else 0
         for notice in notices[start:]:
@@ -190,7 +206,8 @@ def state_line(state: EngineState) -> str:
         )
     b = state.bot
     if b.phase != "disarmed":
-        parts.append(f"bot {b.phase}{f' ({b.reason})' if b.reason else ''}: {b.mode or '-'}, {b.actions} actions")
+        where = f", would go to {b.place[0]}, {b.place[1]} px" if b.dry_run and b.place is not None else ""
+        parts.append(f"bot {b.phase}{f' ({b.reason})' if b.reason else ''}: {b.mode or '-'}, {b.actions} actions{where}")
     if state.arena.running:
         parts.append(f"score {state.arena.score:.1f}")
     return "; ".join(parts)

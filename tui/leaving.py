@@ -10,6 +10,7 @@ from tui.asking import ask
 if TYPE_CHECKING:
     from tui.app import SecondseatApp
 
+SAVE_S = 10.0
 DETACHED = "detached; the engine goes on: secondseat attach looks at it again, secondseat stop ends it"
 
 
@@ -28,7 +29,7 @@ def quit_app(app: SecondseatApp) -> None:
         ("s", "stop and save: the bot lets go, jobs end at a checkpoint"),
         ("w", "wait: leave when it is done"),
     ]
-    commands: dict[str, Callable[[], None]] = {"s": app.leave, "w": app.wait_then_leave}
+    commands: dict[str, Callable[[], None]] = {"s": lambda: stop_and_save(app), "w": app.wait_then_leave}
     if app.hand_over is not None:
         answers.append(("h", "hand over: a headless engine goes on with it, the bot disarmed"))
         commands["h"] = lambda: hand_over(app)
@@ -51,6 +52,17 @@ def _quit_attached(app: SecondseatApp) -> None:
         [("d", "detach: the engine goes on"), ("s", "stop the engine: the bot lets go, everything is saved")],
         {"d": lambda: detach(app), "s": lambda: stop_engine(app)},
     )
+
+
+def stop_and_save(app: SecondseatApp) -> None:
+    """End everything at a point where it is kept; jobs get longer for it than when a signal ends the face."""
+
+    def how() -> str:
+        app.host.stop(SAVE_S)
+        return ""
+
+    app.tell("info", "stopping: the bot lets go, the recording and the jobs are saved")
+    app.leave(how)
 
 
 def detach(app: SecondseatApp) -> None:
