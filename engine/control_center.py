@@ -23,6 +23,7 @@ import psutil
 from data.metadata import Source
 from data.settings import Settings
 from data.workspace import Workspace
+from engine.alerts import Alerts
 from engine.bot import Bot
 from engine.commands import COMMANDS, EngineError
 from engine.duties import Duties
@@ -34,7 +35,7 @@ from engine.runtime.pacing import Spread
 from engine.runtime.service import TaskService
 from engine.runtime.supervisor import Supervisor
 from engine.source_spec import SourceSpec
-from engine.state import EngineState, Picture, SystemState
+from engine.state import BotState, EngineState, Picture, SystemState
 from engine.wire import own_version
 
 if TYPE_CHECKING:
@@ -62,11 +63,13 @@ class ControlCenter:
         self.supervisor = Supervisor()
         self.bot = Bot(settings.live.tick_hz)
         self.spec = SourceSpec.from_settings(settings)
+        self.alerts = Alerts(settings.recorder.notice)
         self.recorder = Recorder(
             RecordingSettings(
                 self.workspace.root, self.spec.profile(settings), Source(), fps=settings.capture.fps, tick_hz=settings.live.tick_hz
             ),
             self._on_recorder,
+            alert=self.alerts.tell,
         )
         self.hotkeys: Hotkeys | None = None
         self.jobs: JobRunner | None = None
@@ -201,6 +204,7 @@ class ControlCenter:
             self.supervisor.add(service)
             self.supervisor.start(service.name)
         await asyncio.to_thread(self._recover)
+        self.alerts.start()
         self.recorder.start()
         await asyncio.to_thread(self._start_hotkeys)
         self._publish()
@@ -295,6 +299,8 @@ class ControlCenter:
                 self.jobs.stop_all()
         if not await asyncio.to_thread(self.recorder.stop, self._stop_reason or "left", self.stop_deadline_s):
             self._left_over.append("recorder")
+        self._publish()
+        await asyncio.to_thread(self.alerts.stop)
         if self.hotkeys is not None:
             await asyncio.to_thread(self.hotkeys.stop)
         if self.rig is not None:
@@ -325,6 +331,8 @@ class ControlCenter:
     def _publish(self) -> None:
         rig = self.rig
         notices, notice_count = self._notices.counted() if self._notices is not None else ((), 0)
+        bot = self.bot.state()
+        self.alerts.follow_bot(bot.phase, _bot_text(bot))
         state = replace(
             self._state,
             sequence=self._state.sequence + 1,
@@ -333,7 +341,8 @@ class ControlCenter:
             viewers=self._served[1],
             ending=self._stop_reason,
             recorder=self.recorder.state(),
-            bot=self.bot.state(),
+            alert=self.alerts.newest,
+            bot=bot,
             services=self.supervisor.states(),
             jobs=self.jobs.states() if self.jobs is not None else (),
             notices=notices,
@@ -368,3 +377,10 @@ class ControlCenter:
         from data.models import resolve_policy
 
         return resolve_policy(self.workspace.root, name)
+
+
+def _bot_text(bot: BotState) -> str:
+    """For an alert: who has the controls."""
+    if bot.phase in ("armed", "flying", "paused"):
+        return f"the bot is armed: {bot.policy} may drive {bot.window}"
+    return f"the bot has let go{f': {bot.reason}' if bot.reason else ''}"

@@ -217,8 +217,8 @@ def test_train_takes_both_spellings_and_passes_them_on(
 
 
 def spec(settings: Settings, **options: Any) -> SourceSpec:
-    names = ("source", "window", "monitor", "region", "pilot", "seed", "fps")
-    return source_of(settings, **{name: options.get(name) for name in names})
+    names = ("source", "window", "monitor", "region", "pilot", "seed", "fps", "session")
+    return source_of(settings, **{name: options.get(name) for name in names}, loop=options.get("loop", False))
 
 
 def test_what_is_watched_follows_settings_and_options() -> None:
@@ -235,8 +235,17 @@ def test_what_is_watched_follows_settings_and_options() -> None:
     screen = Settings.model_validate({"capture": {"source": "screen", "window": "Mine"}})
     assert spec(screen).window == "Mine"
     assert spec(screen, source="arena").kind == "arena"
-    with pytest.raises(UsageError, match="--pilot needs --source arena"):
-        spec(screen, pilot="expert")
+    for given in ({"source": "video"}, {"session": "last"}, {"loop": True}):
+        played = spec(screen, **given)
+        assert (played.kind, played.session, played.loop) == ("video", "last", "loop" in given)
+    for wrong, said in (
+        ({"pilot": "expert"}, "--pilot needs --source arena"),
+        ({"source": "video", "pilot": "expert"}, "--pilot needs --source arena"),
+        ({"source": "arena", "session": "last"}, "--session needs --source video"),
+        ({"source": "video", "monitor": 1}, "--monitor needs --source screen"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            spec(screen, **wrong)
 
 
 def test_times_and_sizes() -> None:

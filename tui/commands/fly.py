@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui.commands.invocation import invocation_of, new_app, say, say_json, settings_of, shown_duration
-from tui.commands.options import For, Fps, Headless, Json, Policy, Seed, Source, Window, seconds_of, source_of
+from tui.commands.options import For, Fps, Headless, Json, Loop, Policy, Seed, Session, Source, Window, seconds_of, source_of
 
 if TYPE_CHECKING:
     from engine.state import EngineState
@@ -25,6 +25,8 @@ def fly(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="decide, but press nothing")] = False,
     seed: Seed = None,
     fps: Fps = None,
+    session: Session = None,
+    loop: Loop = False,
     for_: For = None,
     headless: Headless = False,
     as_json: Json = False,
@@ -38,7 +40,8 @@ def fly(
     from tui.commands.running import StatusLine
 
     settings, for_s = settings_of(context), seconds_of(for_)
-    spec = source_of(settings, source, window, None, None, "none", seed, fps)
+    spec = source_of(settings, source, window, None, None, "none", seed, fps, session, loop)
+    dry_run = dry_run or spec.kind == "video"  # what is over can only be watched
     line = StatusLine(headless)
     flown: list[EngineState] = []  # the newest state in the air: on the ground the arena is gone
 
@@ -55,6 +58,7 @@ def fly(
         debug=invocation_of(context).debug,
         every_s=3600.0 if line.rewrites else 10.0,
         on_state=seen,
+        ring=line.ring,
     )
     line.end()
     state = flown[-1] if flown else outcome.state
@@ -72,8 +76,9 @@ def fly(
 def _line(state: EngineState) -> str:
     bot, tick, arena = state.bot, state.tick, state.arena
     score = f"  score {arena.score:.1f}" if arena.running else ""
+    where = f"  would go to {bot.place[0]}, {bot.place[1]} px" if bot.dry_run and bot.place is not None else ""
     return (
         f"▶ {bot.phase.upper()}{' (dry run)' if bot.dry_run else ''} {bot.policy} -> {bot.window}  {bot.mode} {bot.target}  "
-        f"{tick.hz:.1f}/s, seen {tick.age_p50_ms:.0f} ms ago  {bot.actions} actions{score}{f'  {bot.reason}' if bot.reason else ''}"
+        f"{tick.hz:.1f}/s, seen {tick.age_p50_ms:.0f} ms ago  {bot.actions} actions{score}{where}{f'  {bot.reason or bot.hint}' if bot.reason or bot.hint else ''}"
         f"{f'  {shown_duration(state.recorder.duration_s)} recorded' if state.recorder.phase == 'recording' else ''}"
     )

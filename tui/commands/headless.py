@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui.commands.invocation import UsageError, invocation_of, new_app, settings_of
-from tui.commands.options import For, Fps, Monitor, Pilot, Policy, Region, Seed, Source, Window, seconds_of, source_of
+from tui.commands.options import For, Fps, Loop, Monitor, Pilot, Policy, Region, Seed, Session, Source, Window, seconds_of, source_of
 
 if TYPE_CHECKING:
     from engine.source_spec import SourceSpec
@@ -36,6 +36,8 @@ def headless(
     pilot: Pilot = None,
     seed: Seed = None,
     fps: Fps = None,
+    session: Session = None,
+    loop: Loop = False,
     display: Annotated[
         str, typer.Option("--display", metavar="NAME", help="X display of the game's screen, e.g. :0; without, it is looked for")
     ] = "",
@@ -55,8 +57,9 @@ def headless(
     if policy and policy_to_fly:
         raise UsageError(f"{policy} and {policy_to_fly}: choose one of them")
     settings, for_s = settings_of(context), seconds_of(for_)
-    spec = source_of(settings, source, window, monitor, region, "none" if fly else pilot, seed, fps)
-    chosen = any(value is not None for value in (source, window, monitor, region, pilot, seed, fps))
+    spec = source_of(settings, source, window, monitor, region, "none" if fly else pilot, seed, fps, session, loop)
+    chosen = loop or any(value is not None for value in (source, window, monitor, region, pilot, seed, fps, session))
+    dry_run = dry_run or spec.kind == "video"  # what is over can only be watched
     wanted: SourceSpec | None = spec if record or fly or chosen else None
     if hand_over is not None:
         from engine.duties import Duties
@@ -68,7 +71,7 @@ def headless(
     option = "" if name == "engine" else f" --name {name}"
     plan = Plan(wanted, record, (policy or policy_to_fly) if fly else None, dry_run, for_s, name, linger=True)
     line.say(f"the engine runs as {name}; secondseat attach{option} opens the face, secondseat stop{option} ends it")
-    outcome = run_headless(settings, plan, line.say, debug=invocation_of(context).debug, every_s=60.0)
+    outcome = run_headless(settings, plan, line.say, debug=invocation_of(context).debug, every_s=60.0, ring=line.ring)
     line.say(f"ended: {outcome.reason}{f'; saved {outcome.session}' if outcome.session else ''}")
     line.leave_if_unread(0)
 
@@ -87,7 +90,7 @@ def _look_for_display(given: str, spec: SourceSpec | None, line: StatusLine) -> 
     if found.display:
         use(found)
         line.say(found.text)
-    elif spec is not None and spec.kind != "arena":
+    elif spec is not None and spec.kind in ("screen", "arena_window"):
         raise CommandError(found.text)
     else:
         line.say(f"{found.text}; the arena works without one")

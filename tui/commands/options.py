@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 PilotName = Literal["expert", "novice", "random", "none"]
 Source = Annotated[
-    Literal["arena", "screen"] | None, typer.Option("--source", help="arena: the embedded game; screen: a window, region or monitor")
+    Literal["arena", "screen", "video"] | None,
+    typer.Option("--source", help="arena: the embedded game; screen: a window, region or monitor; video: a session, as if live"),
 ]
 Window = Annotated[str | None, typer.Option("--window", metavar="TITLE", help="screen: part of the title of the window to follow")]
 Monitor = Annotated[int | None, typer.Option("--monitor", metavar="N", min=1, help="screen: a whole monitor, from 1")]
 Region = Annotated[str | None, typer.Option("--region", metavar="L,T,W,H", help="screen: a fixed region in px; L and T may be negative")]
 Pilot = Annotated[PilotName | None, typer.Option("--pilot", help="arena: who flies")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="arena: seed of the world")]
+Session = Annotated[str | None, typer.Option("--session", metavar="SESSION", help="video: which session; last: the newest")]
+Loop = Annotated[bool, typer.Option("--loop", help="video: begin anew when it is over")]
 Fps = Annotated[int | None, typer.Option("--fps", min=1, max=240, help="pictures per second")]
 For = Annotated[str | None, typer.Option("--for", metavar="TIME", help="end after 90s, 1.5m, 2h or 1:30; without: until Ctrl-C")]
 Policy = Annotated[str, typer.Option("--policy", metavar="POLICY", help="a policy's name or folder; without: the promoted or newest one")]
@@ -42,6 +45,8 @@ def source_of(
     pilot: str | None,
     seed: int | None,
     fps: int | None,
+    session: str | None = None,
+    loop: bool = False,
 ) -> SourceSpec:
     """What is to be watched: the settings, changed by the options. Raises UsageError when options contradict each other."""
     from engine.source_spec import SourceSpec
@@ -50,9 +55,17 @@ def source_of(
     given = [name for name, value in screen.items() if value is not None]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: choose one of them")
-    kind = source or ("screen" if given else settings.capture.source)
-    if kind == "arena" and given:
+    played = "--session" if session is not None else "--loop" if loop else ""
+    kind = source or ("screen" if given else "video" if played else settings.capture.source)
+    if kind != "screen" and given:
         raise UsageError(f"{given[0]} needs --source screen")
+    if kind != "video" and played:
+        raise UsageError(f"{played} needs --source video")
+    if kind == "video":
+        if pilot not in (None, "none"):
+            raise UsageError("--pilot needs --source arena; in a recorded session it is known who plays")
+        spec = SourceSpec.from_settings(settings)
+        return spec.changed(kind="video", session=session or "last", loop=loop, fps=fps)
     if kind == "screen" and pilot not in (None, "none"):
         raise UsageError("--pilot needs --source arena; on the screen a person or the bot plays")
     if kind != settings.capture.source:  # what the settings say of the screen holds for the screen

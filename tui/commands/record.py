@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING
 import typer
 
 from tui.commands.invocation import invocation_of, new_app, say, say_json, settings_of, shown_bytes, shown_duration
-from tui.commands.options import For, Fps, Headless, Json, Monitor, Pilot, Region, Seed, Source, Window, seconds_of, source_of
+from tui.commands.options import (
+    For,
+    Fps,
+    Headless,
+    Json,
+    Loop,
+    Monitor,
+    Pilot,
+    Region,
+    Seed,
+    Session,
+    Source,
+    Window,
+    seconds_of,
+    source_of,
+)
 
 if TYPE_CHECKING:
     from engine.state import EngineState
@@ -25,6 +40,8 @@ def record(
     pilot: Pilot = None,
     seed: Seed = None,
     fps: Fps = None,
+    session: Session = None,
+    loop: Loop = False,
     for_: For = None,
     headless: Headless = False,
     as_json: Json = False,
@@ -39,7 +56,7 @@ def record(
     from tui.commands.running import CommandError, StatusLine
 
     settings, for_s = settings_of(context), seconds_of(for_)
-    spec = source_of(settings, source, window, monitor, region, pilot, seed, fps)
+    spec = source_of(settings, source, window, monitor, region, pilot, seed, fps, session, loop)
     plan = Plan(spec, record=True, for_s=for_s, name="record", exact_name=False)
     line = StatusLine(headless)
     line.say(f"recording{f' for {shown_duration(for_s)}' if for_s else ', Ctrl-C saves and ends'}")
@@ -50,6 +67,7 @@ def record(
         debug=invocation_of(context).debug,
         every_s=3600.0 if line.rewrites else 10.0,
         on_state=(lambda state: line.show(_line(state))) if line.rewrites else None,
+        ring=line.ring,
     )
     line.end()
     if not outcome.session:

@@ -100,6 +100,12 @@ class StatusLine:
         self._last_s = time.monotonic()
         self._out.write(f"{text}\n")
 
+    def ring(self) -> None:
+        """The terminal's bell."""
+        if sys.stderr.isatty():
+            sys.stderr.write("\a")
+            sys.stderr.flush()
+
     def end(self) -> None:
         """What follows begins on a line of its own."""
         if self._shown:
