@@ -142,7 +142,7 @@ async def _draw(child: WebChild, socket: web.WebSocketResponse) -> None:
             await socket.send_bytes(data)
         await _close(socket, WSCloseCode.OK, "")
     except NoFace as error:
-        await _close(socket, NO_FACE, f"The face did not open. {error}")
+        await _close(socket, NO_FACE, f"The face ended: {error}")
     except ConnectionError:
         await _close(socket, WSCloseCode.OK, "")
 

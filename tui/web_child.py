@@ -23,7 +23,7 @@ MAX_WAITING: Final = 1_000_000
 
 
 class NoFace(Exception):
-    """The face did not come up; the text is the child's own last word."""
+    """The face did not come up, or not leave as it should; the text is the child's own last word."""
 
 
 def child_environment(columns: int, rows: int, environ: Mapping[str, str]) -> dict[str, str]:
@@ -77,25 +77,32 @@ class WebChild:
             self._said.append(line.decode("utf-8", "replace").strip())
 
     async def drawn(self) -> AsyncIterator[bytes]:
-        """What the face draws, until it has left. Raises NoFace."""
+        """What the face draws, until it has left. Raises NoFace when it does not come up or ends by itself."""
         try:
             async with asyncio.timeout(START_S):
                 while (line := await self._stdout.readline()) != GREETING:
                     if not line:
-                        await self._listening
-                        raise NoFace(next((said for said in reversed(self._said) if said), "it ended without a word"))
+                        raise NoFace(await self._last_word())
         except TimeoutError as error:
             raise NoFace(f"nothing came within {START_S:g} s") from error
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 kind, size = await self._stdout.readexactly(1), int.from_bytes(await self._stdout.readexactly(4), "big")
                 if size > MAX_PACKET:
-                    return
+                    raise NoFace(f"it sent {size} bytes in one piece")
                 payload = await self._stdout.readexactly(size)
                 if kind == b"D":
                     yield payload
                 elif kind == b"M" and json.loads(payload).get("type") == "exit":
-                    return
+                    break
+        with contextlib.suppress(TimeoutError):
+            if await asyncio.wait_for(self._process.wait(), LEAVE_S):
+                raise NoFace(await self._last_word())
+
+    async def _last_word(self) -> str:
+        """What the child said last on stderr; the pipe ends with it."""
+        await self._listening
+        return next((said for said in reversed(self._said) if said), "it ended without a word")
 
     def keys(self, text: str) -> None:
         self._send(packet(b"D", text.encode("utf-8", "replace")))

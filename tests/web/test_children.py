@@ -95,10 +95,20 @@ async def test_a_face_that_does_not_open_says_why(serve: Serve, client: aiohttp.
     async with serve(small_face("fails")) as served:
         message = await (await connect(client, served)).receive(timeout=10)
         assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, NO_FACE)
-        assert message.extra == "The face did not open. secondseat: no engine answers"
+        assert message.extra == "The face ended: secondseat: no engine answers"
     async with serve(["/no/such/program"]) as served:
         message = await (await connect(client, served)).receive(timeout=10)
         assert (message.data, message.extra) == (NO_FACE, "The face could not be started: No such file or directory")
+
+
+async def test_a_face_that_dies_is_not_taken_for_one_that_was_left(serve: Serve, client: aiohttp.ClientSession) -> None:
+    async with serve(small_face("echo")) as served:
+        socket = await connect(client, served)
+        await drawn(socket)
+        psutil.Process(served.face.children[0]).kill()
+        message = await socket.receive(timeout=10)
+        assert (message.data, message.extra) == (NO_FACE, "The face ended: it ended without a word")
+        await served.until_alone()
 
 
 async def test_a_face_that_obeys_nothing_is_killed_when_the_browser_leaves(

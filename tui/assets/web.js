@@ -15,6 +15,7 @@ const socketAddress = new URL("ws", window.location.href);
 socketAddress.protocol = "ws:";
 terminal.dataset.sessionWebsocketUrl = socketAddress.href;
 button.addEventListener("click", () => window.location.reload());
+terminal.addEventListener("contextmenu", (event) => event.preventDefault()); // the right button is the face's
 
 function say(words, again) {
   document.body.classList.add("-over");
