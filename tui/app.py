@@ -13,41 +13,34 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from rich.text import Text
 from textual import events
 from textual.actions import SkipAction
-from textual.app import App
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.screen import Screen
 
-from engine.state import EngineState, Notice
 from tui import hints, theme
 from tui.actions import PANES, REGISTRY
 from tui.desk import Desk
 from tui.memory import Memory
 from tui.output import OutputFile
 from tui.panes.base import LinesPane
-from tui.pump import EngineHost, NotReady, one_line
+from tui.pump import EngineHost, one_line
 from tui.registry import Action, Registry, is_function_key
 from tui.runs import RunWatcher
 from tui.screens.live import PANE_IDS, LiveScreen
 from tui.style import CSS
+from tui.talking import TalkingApp
 
 if TYPE_CHECKING:
     from data.settings import Settings
 
 SECOND_CTRL_C_S: Final = 2.0
-ANSWER_S: Final = 12.0
-"""How long the answer to a command stands before the next step takes its line again."""
-WORKING_AFTER_S: Final = 0.3
-"""A command that is not answered by then is said to be at work."""
 
 
-class SecondseatApp(App[int]):
+class SecondseatApp(TalkingApp):
     """``host`` owns the engine; ``memory`` is what the face remembers."""
 
     CSS = CSS
@@ -68,13 +61,11 @@ class SecondseatApp(App[int]):
         **kwargs: Any,
     ) -> None:
         self.look = look or theme.pick(os.environ, theme.locale_encoding(os.environ))
-        super().__init__(ansi_color=None if self.look.theme == theme.SECONDSEAT else True, **kwargs)
-        self.host = host
+        super().__init__(host, ansi_color=None if self.look.theme == theme.SECONDSEAT else True, **kwargs)
         self.memory = memory or Memory(None)
         self.output = output or OutputFile()
         self._actions = registry
         self.registry = registry.present(attached=host.attached)
-        self.newest = EngineState()
         self.crash = ""
         self.leaving = False
         self.farewell = ""
@@ -84,16 +75,12 @@ class SecondseatApp(App[int]):
         self.hand_over: Callable[[], str] | None = None
         """Ends the engine and starts a headless one in its place; returns the farewell. None where that cannot be."""
         self._refresh_hz = refresh_hz
-        self._notices: list[Notice] = []
-        self._answer: tuple[float, str, str] = (0.0, "", "info")
         self._ctrl_c_s = -SECOND_CTRL_C_S
-        self._pending: dict[Future[str], tuple[float, str]] = {}
         self._wait_then_quit = False
         self._bell = False
         self._global_keys: frozenset[str] = frozenset({"f5", "f6", "f7", "f8"})
         self._recorded = "idle"
         self._slots = itertools.count()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self.runs = RunWatcher(self._models_folder, self._running_folder, lambda: self.soon(self._show_chart))
         self.desk = Desk(self.soon)
         self._bindings = BindingsMap(self._make_bindings())
@@ -119,7 +106,7 @@ class SecondseatApp(App[int]):
         # Textual would swallow prints; they belong into the log like all other output of libraries.
         if not self.is_headless and self.output.stream is not None:
             sys.stdout = sys.stderr = self.output.stream
-        self._update_all()
+        self.update_all()
         self.host.start(self._engine_changed)
         self.runs.start()
         self.set_timer(self._slot_s(), self._tick)
@@ -133,7 +120,7 @@ class SecondseatApp(App[int]):
             self.note("error", f"the engine did not start: {self.host.failure}")
         elif self.host.phase == "ready" and not (self.host.attached and self.host.snapshot().checks):
             self.send("doctor", quiet=True)
-        self._update_all()
+        self.update_all()
 
     def use_settings(self, settings: Settings, notices: tuple[str, ...] = ()) -> None:
         """What the settings say of the face; from any thread."""
@@ -164,12 +151,6 @@ class SecondseatApp(App[int]):
                 self.note("warning", line)
 
         self.soon(apply)
-
-    def soon(self, call: Callable[[], object]) -> None:
-        """Do it on the app's loop; from any thread."""
-        loop = self._loop
-        if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(call)
 
     # ---- keys
 
@@ -227,57 +208,6 @@ class SecondseatApp(App[int]):
             self.note("warning", line)
         return {**arguments(values), **action.fixed}
 
-    # ---- commands
-
-    def send(self, command: str, *, quiet: bool = False, then: Callable[[], None] | None = None, **params: Any) -> None:
-        """Send a command to the engine; its answer, or what went wrong, is shown. ``then`` runs when it went well."""
-        try:
-            future = self.host.command(command, **params)
-        except NotReady as error:
-            self.tell("warning", str(error))
-            return
-        if not quiet:
-            self._answer = (0.0, "", "info")
-            self._pending[future] = (time.monotonic(), command.replace("_", " "))
-
-        def done(finished: Future[str]) -> None:
-            self.soon(lambda: self._answered(finished, quiet, then))
-
-        future.add_done_callback(done)
-
-    def _answered(self, future: Future[str], quiet: bool, then: Callable[[], None] | None) -> None:
-        self._pending.pop(future, None)
-        if future.cancelled():
-            return
-        error = future.exception()
-        if error is not None:
-            self.tell("error", one_line(error))
-            return
-        if not quiet:
-            self.tell("info", future.result(), log=False)
-        self._update_all()
-        if then is not None:
-            then()
-
-    def tell(self, level: str, text: str, *, log: bool = True) -> None:
-        """Show a line above the footer for a while; ``log`` keeps it in the log pane too."""
-        self._answer = (time.monotonic(), text, level)
-        if log:
-            self.note(level, text)
-        self._update_all()
-
-    def note(self, level: str, text: str) -> None:
-        """A notice of the face's own."""
-        known = level if level in ("debug", "info", "warning", "error") else "info"
-        self._notices.append(Notice(time.time(), cast("Any", known), "face", text))
-        del self._notices[:-200]
-
-    def all_notices(self) -> list[Notice]:
-        """The engine's notices and the face's own by time."""
-        notices = [*self.newest.notices, *self._notices]
-        notices.sort(key=lambda notice: notice.time_s)
-        return notices
-
     def redraw(self) -> None:
         """Paint every cell anew."""
         self.screen.refresh(layout=True)
@@ -291,7 +221,7 @@ class SecondseatApp(App[int]):
         if same:
             return
         self.push_screen(kind())
-        self.call_after_refresh(self._update_all)
+        self.call_after_refresh(self.update_all)
 
     def busy(self) -> list[str]:
         """What leaving would end: of the engine, and work on sessions."""
@@ -403,7 +333,7 @@ class SecondseatApp(App[int]):
             self._wait_then_quit = False
             self.leave()
 
-    def _update_all(self) -> None:
+    def update_all(self) -> None:
         self.newest = self.host.snapshot()
         for pane in self._live_panes():
             pane.show(self.newest)
@@ -420,18 +350,6 @@ class SecondseatApp(App[int]):
     def next_step(self) -> str:
         """The id of the action that a newcomer does best now; empty when they are on their way."""
         return hints.next_step(self.newest, self.host.phase, self.runs.trained)
-
-    def hint(self, state: EngineState) -> Text:
-        """The line above the footer: the answer to the last command while it is fresh, else the next step."""
-        if self.host.link:
-            return hints.answer(f"{self.host.link}; {self.registry['quit'].first_key()} leaves", "error", self.look)
-        when, text, level = self._answer
-        if text and time.monotonic() - when < ANSWER_S:
-            return hints.answer(text, level, self.look)
-        for begin, command in self._pending.values():
-            if time.monotonic() - begin > WORKING_AFTER_S:
-                return hints.working(command, time.monotonic() - begin, self.look)
-        return hints.hint(self.next_step, self.host.phase, self.host.failure, self.registry, self.look)
 
     def remember_pane(self, pane_id: str) -> None:
         self.memory.keep(pane=pane_id)
@@ -451,4 +369,4 @@ class SecondseatApp(App[int]):
         return None
 
     def on_app_focus(self, event: events.AppFocus) -> None:
-        self._update_all()
+        self.update_all()

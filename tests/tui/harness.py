@@ -42,7 +42,7 @@ async def until(condition: Callable[[], object], timeout_s: float = 10.0) -> Non
 
 def screen_text(app: SecondseatApp) -> str:
     """What is on the screen, as plain text without trailing blanks."""
-    app._update_all()
+    app.update_all()
     width, height = app.size
     strips = app.screen._compositor.render_strips(app.size)
     del width, height

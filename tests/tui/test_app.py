@@ -43,7 +43,7 @@ async def test_function_keys_work_in_dialogs_and_letters_do_not() -> None:
 async def test_arming_asks_names_the_window_and_enter_does_not_confirm() -> None:
     center = FakeCenter(replace(idle_state(), capture=replace(full_state().capture, detail="My Game")))
     async with face(center) as (app, pilot, _):
-        app._update_all()
+        app.update_all()
         await pilot.press("a", "enter")
         assert "My Game" in screen_text(app)
         assert center.commands == []
@@ -54,7 +54,7 @@ async def test_arming_asks_names_the_window_and_enter_does_not_confirm() -> None
 
 async def test_arming_while_flying_offers_to_disarm() -> None:
     async with face(FakeCenter(full_state())) as (app, pilot, center):
-        app._update_all()
+        app.update_all()
         await pilot.press("a", "d")
         assert center.commands == [("disarm", {})]
 
@@ -198,7 +198,7 @@ async def test_quit_asks_only_when_something_runs() -> None:
         assert app.leaving
     state = replace(idle_state(), recorder=RecorderState("recording"))
     async with face(FakeCenter(state)) as (app, pilot, center):
-        app._update_all()
+        app.update_all()
         await pilot.press("q", "escape")
         assert not app.leaving
         await pilot.press("q", "w")
@@ -209,7 +209,7 @@ async def test_quit_asks_only_when_something_runs() -> None:
 
 async def test_stopping_a_job_asks() -> None:
     async with face(FakeCenter(full_state())) as (app, pilot, center):
-        app._update_all()
+        app.update_all()
         await pilot.press("K", "enter")
         assert center.commands == []
         await pilot.press("y")
@@ -300,7 +300,7 @@ async def test_hidden_panes_and_unchanged_charts_are_not_drawn(tmp_path: Path) -
         assert "[executor " in screen_text(app)
         drawn, lines = app.runs.picture, pane.lines
         for _ in range(5):
-            app._update_all()
+            app.update_all()
         assert app.runs.picture is drawn
         assert pane.lines is lines
         await pilot.resize_terminal(80, 24)
@@ -347,16 +347,16 @@ async def test_the_next_step_leads_on() -> None:
     async with face(center) as (app, pilot, _):
         assert app.next_step == "demo"
         center.state = replace(center.state, capture=full_state().capture)
-        app._update_all()
+        app.update_all()
         assert app.next_step == "record"
         center.state = replace(center.state, recorder=RecorderState("unsaved"))
-        app._update_all()
+        app.update_all()
         assert app.next_step == "save"
         center.state = replace(center.state, recorder=RecorderState(), sessions=1)
-        app._update_all()
+        app.update_all()
         assert app.next_step == "train_all"
         center.state = replace(center.state, jobs=(JobState("j", "train", "train all", "done"),))
-        app._update_all()
+        app.update_all()
         assert app.next_step == "arm"
         await pilot.pause()
         assert "lets it fly" in screen_text(app)
@@ -395,7 +395,7 @@ async def test_settings_remap_keys_choose_a_theme_and_ring() -> None:
 async def test_the_chosen_row_is_reversed_and_headings_are_dim() -> None:
     async with face() as (app, _, _):
         pane = app.screen.query_one(ActionsPane)
-        app._update_all()
+        app.update_all()
 
         def styles(y: int) -> list[object]:
             return [segment.style for segment in pane.render_line(y) if segment.text.strip()]
