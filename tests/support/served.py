@@ -88,6 +88,11 @@ class Running:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        if self.loop.is_closed():
+            return
         self.loop.call_soon_threadsafe(self.stop_asked.set)
         self.thread.join(8)
         assert self.stopped_in_time
