@@ -8,7 +8,7 @@ from rich.text import Text
 
 from engine.state import EngineState
 from tui.pump import Phase
-from tui.registry import Registry
+from tui.registry import Registry, is_function_key, key_name
 from tui.theme import Look
 
 _WORDS: Final = {
@@ -46,6 +46,13 @@ def hint(step: str, phase: Phase, failure: str, registry: Registry, look: Look) 
     names = {letter: registry[name].key_text() for letter, name in (("p", "play"), ("r", "record"), ("v", "save"), ("x", "discard"))}
     words = _WORDS[step].format(k=registry[step].key_text(), **names)
     return Text.assemble((f" {glyphs.pointer} Next: ", f"bold {palette.accent}"), (words, palette.accent))
+
+
+def in_browser(registry: Registry) -> str:
+    """The letters beside the function keys, of which a browser may keep some for itself (F5 loads the page anew)."""
+    twins = (("record", "records"), ("save", "saves"), ("discard", "discards"), ("stop_all", "stops everything"))
+    letters = [(next((key for key in registry[name].keys if not is_function_key(key)), ""), does) for name, does in twins]
+    return f"in a browser, whatever it does with F5: {', '.join(f'{key_name(key)} {does}' for key, does in letters if key)}"
 
 
 def answer(text: str, level: str, look: Look) -> Text:
