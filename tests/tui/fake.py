@@ -33,6 +33,7 @@ CHECKS = (
     ("GPU", "warn", "none: the CPU is used"),
     ("disk", "ok", "118 GB free"),
 )
+RECORDING = RecorderState("recording", "20261127-203107_play_arena", 761, 22860, 3120, 15200, 412_000_000, 118_000_000_000)
 
 
 def full_state(workspace: str = "") -> EngineState:
@@ -44,7 +45,9 @@ def full_state(workspace: str = "") -> EngineState:
         workspace=workspace,
         capture=CaptureState("arena", "arena", "skirmish 640x360", 640, 360, 30, 29.8, 22860, 23, True),
         tick=TickState(20, 19.9, 3, 1, 38, 61, {"detect": 10.8, "track": 0.6, "policy": 3.1}),
-        recorder=RecorderState("recording", "20261127-203107_play_arena", 761, 22860, 3120, 15200, 412_000_000, 118_000_000_000),
+        recorder=RecorderState(
+            "recording", "20261127-203107_play_arena", 761, 22860, 3120, 15200, 412_000_000, 118_000_000_000, disk_left_s=218_000
+        ),
         bot=BotState("flying", "quick-1", "Secondseat Arena", False, "FIGHT", "raider 12", 3121, 2, 0, 1, 3),
         arena=ArenaState(True, 12.5, 9, 2, 4, 3, "expert"),
         system=SystemState(22, 2100, 1.2, "x11", "ready", ":99"),

@@ -73,6 +73,11 @@ class BufferPane(LinesPane):
             rows.append(("rows", f"{recorder.events:,} events  {recorder.steps:,} steps"))
             if recorder.dropped_frames:
                 rows.append(("dropped", Text(f"{recorder.dropped_frames:,} frames", palette.warn)))
+        if recorder.prebuffer_s:
+            held = f"{recorder.buffered_s:.0f} of {recorder.prebuffer_s:.0f} s before {self.key('record')}"
+            rows.append(("buffer", Text(held, palette.warn if recorder.buffered_s else palette.dim)))
+        if capture.notice:
+            rows.append(("picture", Text(capture.notice, palette.warn)))
         if recorder.note:
             rows.append(("note", recorder.note))
         if recorder.disk_free_bytes:
@@ -81,11 +86,11 @@ class BufferPane(LinesPane):
         self.set_lines(pairs(rows, width, self.look))
 
     def _disk(self, state: EngineState) -> Text:
-        """Free space, and how long a recording at the present rate may last."""
+        """Free space, and how long a recording at the newest rate may last."""
         recorder = state.recorder
         text = Text(f"{size(recorder.disk_free_bytes)} free")
-        if recorder.size_bytes and recorder.duration_s > 5:
-            hours = recorder.disk_free_bytes / (recorder.size_bytes / recorder.duration_s) / 3600
+        if recorder.disk_left_s is not None:
+            hours = recorder.disk_left_s / 3600
             text.append(f" = {hours:,.0f} h" if hours >= 1 else f" = {hours * 60:.0f} min", "" if hours >= 1 else self.look.palette.bad)
         return text
 

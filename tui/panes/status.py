@@ -42,6 +42,7 @@ class StatusLine(LinesPane):
             ("Secondseat", "", self.look.palette.strong, 0),
             self._attached(state),
             self._recorder(state),
+            self._buffer(state),
             self._source(state),
             self._learning(state),
             self._pilot(state),
@@ -84,6 +85,14 @@ class StatusLine(LinesPane):
             case "idle":
                 return (f"{glyphs.off} not recording", f"{glyphs.off} rec off", palette.dim, 3)
 
+    def _buffer(self, state: EngineState) -> tuple[str, str, str, int] | None:
+        """Pictures are kept in memory, although nothing is recorded: that must be seen."""
+        held_s = state.recorder.buffered_s
+        if held_s <= 0:
+            return None
+        sign = f"{self.look.glyphs.recording} BUF"
+        return (f"{sign} {held_s:.0f} s", sign, self.look.palette.warn, 5)
+
     def _learning(self, state: EngineState) -> tuple[str, str, str, int] | None:
         running = [job for job in state.jobs if job.phase in ("running", "queued")]
         if not running:
@@ -122,6 +131,8 @@ class StatusLine(LinesPane):
         failed = [service for service in state.services if service.health == "failed"]
         if failed:
             return (f"{glyphs.failed} {failed[0].name}: {failed[0].reason}"[:60], f"{glyphs.failed} {failed[0].name}"[:14], palette.bad, 6)
+        if state.capture.notice:
+            return (f"{glyphs.needs} {state.capture.notice}"[:60], f"{glyphs.needs} picture", palette.warn, 6)
         missing = [name for name, check, _ in state.checks if check == "missing"]
         if missing:
             return (
