@@ -112,7 +112,9 @@ async def train(center: ControlCenter, level: str = "all", **options: Any) -> st
         return _job(center, "detector", "train detector", options)
     if level not in ("strategist", "tactician", "executor", "all"):
         raise EngineError(f"there is no level {level!r}; use strategist, tactician, executor, all or detector")
-    return _job(center, "train", f"train {level}", {"level": level, **options})
+    settings = center.settings
+    told = {"training": settings.training.model_dump(mode="json"), "device": settings.live.device, "game": settings.game}
+    return _job(center, "train", f"train {level}", {"level": level, **told, **options})
 
 
 async def evaluate(center: ControlCenter, policy: str = "", episodes: int = 20) -> str:

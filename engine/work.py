@@ -23,11 +23,13 @@ class WorkError(Exception):
     """The work could not be done; the text says what is missing and what to do."""
 
 
-def train(report: Report, workspace: str, level: str = "all", **options: Any) -> str:
-    """Train one level or all three on the sessions of a workspace."""
+def train(report: Report, workspace: str, level: str = "all", training: Mapping[str, Any] | None = None, **options: Any) -> str:
+    """Train one level or all three on the sessions of a workspace; ``training`` are the settings of that name."""
+    from data.settings import TrainingSettings
     from engine.training import train_levels
 
-    return train_levels(Path(workspace), level, report=report, **options).text()
+    settings = TrainingSettings.model_validate(training or {})
+    return train_levels(Path(workspace), level, report=report, training=settings, **options).text()
 
 
 def detector(report: Report, workspace: str, quick: bool = False, **options: Any) -> str:

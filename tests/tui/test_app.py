@@ -281,7 +281,7 @@ async def test_the_palette_runs_what_it_finds() -> None:
 
 async def test_list_screens_open_and_close() -> None:
     async with face(FakeCenter(full_state())) as (app, pilot, _):
-        for key, word in (("question_mark", "STOP ALL"), ("i", "118 GB free"), ("g", "frames dropped"), ("s", "Sessions")):
+        for key, word in (("question_mark", "STOP ALL"), ("i", "118 GB free"), ("g", "Full log"), ("s", "Sessions")):
             await pilot.press(key)
             await pilot.pause()
             assert word in screen_text(app), key
