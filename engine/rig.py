@@ -116,6 +116,7 @@ class Rig:
                 prebuffer_s=settings.recorder.prebuffer_s,
                 last_remarks=self._last_remarks,
                 details=self._details(),
+                scale=self._screen.scale if self._screen is not None else 1.0,
             )
         )
         tick = TickService(capture, self._make_perceiver, self._assembler, settings.live.tick_hz, self.cursor, self.focus, self._flies)

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from engine.platforms.port import PlatformError
+from engine.platforms.wayland import WAYLAND_REMEDY, wayland_session
 
 X: Any = import_module("Xlib.X")
 xlib_error: Any = import_module("Xlib.error")
@@ -31,19 +32,18 @@ LOST: tuple[type[Exception], ...] = (xlib_error.ConnectionClosedError, OSError)
 def open_display(name: str | None = None) -> Any:
     """A connection to the X server of DISPLAY. Raises PlatformError with a one-line cause."""
     shown = name or os.environ.get("DISPLAY", "")
-    wayland = os.environ.get("WAYLAND_DISPLAY", "")
+    wayland = wayland_session()
     if not shown:
         if wayland:
             raise PlatformError(
-                f"this is a Wayland session (WAYLAND_DISPLAY={wayland}) without an X display: it shows no other window to programs;"
-                " log in to an X11 session, or start the game under XWayland and set DISPLAY"
+                f"this is a Wayland session ({wayland}) without an X display: it shows no other window to programs; {WAYLAND_REMEDY}"
             )
         raise PlatformError("no display: DISPLAY is not set; run inside a desktop session, or set DISPLAY to the screen's name, e.g. :0")
     try:
         _probe_local(shown)
         connection = _display.Display(shown)
     except (xlib_error.DisplayError, xlib_error.XError, OSError, ValueError) as problem:
-        hint = f"; this is a Wayland session (WAYLAND_DISPLAY={wayland}): log in to an X11 session instead" if wayland else ""
+        hint = f"; this is a Wayland session ({wayland}): {WAYLAND_REMEDY}" if wayland else ""
         cause = str(problem).replace("\n", " ")
         raise PlatformError(f"display {shown!r} cannot be reached ({cause}); check DISPLAY and that its X server runs{hint}") from problem
     connection.set_error_handler(_log_error)

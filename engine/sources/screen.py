@@ -15,6 +15,7 @@ from data.profile import WHOLE, Region
 from data.schema import Frame, Image
 from engine.platforms import current_port
 from engine.platforms.port import PlatformError, Port
+from engine.platforms.wayland import WAYLAND_REMEDY, wayland_session
 from engine.sources.window import Seen, WindowFollower
 
 UNIFORM_S: Final = 3.0
@@ -63,6 +64,7 @@ class ScreenSource:
         self._seen: Seen | None = None
         self._state = "not open"
         self._size = (0, 0)
+        self._scale = 1.0
         self._number = 0
         self._uniform = UniformWatch()
 
@@ -80,6 +82,11 @@ class ScreenSource:
     def size(self) -> tuple[int, int]:
         """Width and height of the newest picture; 0, 0 before the first."""
         return self._size
+
+    @property
+    def scale(self) -> float:
+        """Screen pixels per unit that programs count in, of the focused window's monitor when this was opened."""
+        return self._scale
 
     @property
     def state(self) -> str:
@@ -120,6 +127,8 @@ class ScreenSource:
             self._grabber = mss.MSS()
             self._monitors = tuple(Rect(m["left"], m["top"], m["width"], m["height"]) for m in self._grabber.monitors[1:])
             self._check()
+            self._refuse_black_wayland()
+            self._scale = self._port.scale()
         except SourceError:
             self.close()
             raise
@@ -146,7 +155,7 @@ class ScreenSource:
             raise self._gone(problem) from problem
         if target is None or image is None:
             return None
-        self._state, self._size = "", (target.width, target.height)
+        self._state, self._size = "", (image.shape[1], image.shape[0])
         self._uniform.see(image, at_ns)
         frame = Frame(self._number, at_ns, image, target)
         self._number += 1
@@ -194,11 +203,15 @@ class ScreenSource:
             self._state = f"the {self.description} at {target.left}, {target.top} is outside every monitor ({_list(self._monitors)})"
             return None
         image = self._shot(shown)
-        if shown == target and image.shape[:2] == (target.height, target.width):
+        if shown == target:
             return image
-        whole = np.zeros((target.height, target.width, 3), np.uint8)
-        top, left = shown.top - target.top, shown.left - target.left
-        whole[top : top + shown.height, left : left + shown.width] = image[: shown.height, : shown.width]
+        # A picture may have more pixels than its place has units (two to one on a Retina screen).
+        height, width = image.shape[:2]
+        down, across = height / shown.height, width / shown.width
+        whole = np.zeros((round(target.height * down), round(target.width * across), 3), np.uint8)
+        top, left = round((shown.top - target.top) * down), round((shown.left - target.left) * across)
+        part = whole[top : top + height, left : left + width]
+        part[:] = image[: part.shape[0], : part.shape[1]]
         return whole
 
     def _shot(self, rect: Rect) -> Image:
@@ -210,6 +223,18 @@ class ScreenSource:
         except (mss.ScreenShotError, OSError) as problem:
             raise _CaptureFailed(" ".join(str(problem).split())) from problem
         return self._to_rgb(np.frombuffer(shot.raw, np.uint8).reshape(shot.height, shot.width, 4))
+
+    def _refuse_black_wayland(self) -> None:
+        """XWayland, the X server inside a Wayland session, shows programs an all black screen."""
+        session = wayland_session()
+        if session and not any(self._shows_something(monitor) for monitor in self._monitors):
+            raise SourceError(f"this is a Wayland session ({session}), which shows programs a black screen; {WAYLAND_REMEDY}")
+
+    def _shows_something(self, monitor: Rect) -> bool:
+        try:
+            return bool(self._shot(monitor).any())
+        except _CaptureFailed:
+            return False
 
     def _gone(self, problem: Exception) -> SourceError:
         self._state = f"the screen is gone: {' '.join(str(problem).split())}"

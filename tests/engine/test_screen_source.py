@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +46,38 @@ def test_no_dead_and_wayland_displays_are_one_line_each(monkeypatch: pytest.Monk
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
     with pytest.raises(SourceError, match=r"Wayland session \(WAYLAND_DISPLAY=wayland-0\).*log in to an X11 session"):
         ScreenSource(window="Game").open()
+    monkeypatch.delenv("WAYLAND_DISPLAY")
+    monkeypatch.setenv("XDG_SESSION_TYPE", "wayland")
+    monkeypatch.setenv("DISPLAY", ":4077")
+    with pytest.raises(SourceError, match=r"cannot be reached.*Wayland session \(XDG_SESSION_TYPE=wayland\): log in to an X11") as problem:
+        ScreenSource(monitor=1).open()
+    assert "\n" not in str(problem.value)
+
+
+class RetinaGrabber:
+    """Two pixels for each unit of a place, as macOS gives them: the red of a pixel is its column, green its row."""
+
+    def grab(self, place: dict[str, int]) -> Any:
+        rows, columns = np.mgrid[0 : 2 * place["height"], 0 : 2 * place["width"]]
+        bgra = np.zeros((*rows.shape, 4), np.uint8)
+        bgra[..., 2], bgra[..., 1] = columns % 256, rows % 256
+        return SimpleNamespace(raw=bgra.tobytes(), width=columns.shape[1], height=rows.shape[0])
+
+
+def test_a_picture_with_more_pixels_than_its_place_has_units_is_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = ScreenSource(region=Rect(10, 20, 40, 30))
+    source._grabber, source._monitors = RetinaGrabber(), (Rect(0, 0, 100, 100),)
+    source._to_rgb = lambda picture: picture[..., 2::-1]
+    frame = source.grab()
+    assert frame is not None
+    assert (frame.image.shape, source.size, frame.window) == ((60, 80, 3), (80, 60), Rect(10, 20, 40, 30))
+    assert frame.image[59, 79].tolist() == [79, 59, 0]
+    source._region = Rect(80, 90, 40, 30)
+    frame = source.grab()
+    assert frame is not None
+    assert frame.image.shape == (60, 80, 3), "half of it lies beyond the edge"
+    assert frame.image[19, 39].tolist() == [39, 19, 0]
+    assert not frame.image[20:].any()
 
 
 def test_pictures_of_one_colour_are_told_within_five_seconds_and_taken_back() -> None:
@@ -94,6 +128,18 @@ class TestOnAScreen:
         frame = partly.grab()
         assert frame is not None
         assert (frame.image.shape, frame.window) == ((60, 40, 3), Rect(-10, -20, 40, 60))
+
+    def test_in_a_wayland_session_a_black_screen_is_refused_before_anything_is_recorded(
+        self, x_display: str, monkeypatch: pytest.MonkeyPatch, target_window: Callable[..., TargetWindow]
+    ) -> None:
+        monkeypatch.setenv("XDG_SESSION_TYPE", "wayland")
+        source = ScreenSource(monitor=1)
+        with pytest.raises(SourceError, match=r"Wayland session \(XDG_SESSION_TYPE=wayland\), which shows programs a black screen; log in"):
+            source.open()
+        target_window()
+        source.open()  # an X server of the game's own: it shows something
+        assert source.grab() is not None
+        source.close()
 
     def test_a_window_is_followed_when_it_moves_and_grows(
         self, source: Callable[..., ScreenSource], window_manager: None, target_window: Callable[..., TargetWindow]
