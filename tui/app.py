@@ -79,7 +79,7 @@ class SecondseatApp(TalkingApp):
         self._wait_then_quit = False
         self._bell = False
         self._global_keys: frozenset[str] = frozenset({"f5", "f6", "f7", "f8"})
-        self._recorded = "idle"
+        self._alert = -1  # no snapshot yet: what happened before is not rung for
         self._slots = itertools.count()
         self.runs = RunWatcher(self._models_folder, self._running_folder, lambda: self.soon(self._show_chart))
         self.desk = Desk(self.soon)
@@ -120,6 +120,8 @@ class SecondseatApp(TalkingApp):
             self.note("error", f"the engine did not start: {self.host.failure}")
         elif self.host.phase == "ready" and not (self.host.attached and self.host.snapshot().checks):
             self.send("doctor", quiet=True)
+        if self.is_web:
+            self.tell("info", hints.in_browser(self.registry), log=False)
         self.update_all()
 
     def use_settings(self, settings: Settings, notices: tuple[str, ...] = ()) -> None:
@@ -322,10 +324,9 @@ class SecondseatApp(TalkingApp):
         mend = getattr(self._driver, "mend", None)
         if mend is not None and mend():
             self.redraw()
-        phase = self.newest.recorder.phase
-        if self._bell and (phase == "recording") != (self._recorded == "recording"):
+        if self._bell and 0 <= self._alert < self.newest.alert.number:
             self.bell()
-        self._recorded = phase
+        self._alert = self.newest.alert.number
         if self.newest.ending and not self.host.attached and not self.leaving:
             self.farewell = f"the engine of this face has ended: {self.newest.ending}"
             self.leave()
