@@ -201,7 +201,8 @@ def _job(center: ControlCenter, kind: str, title: str, arguments: dict[str, Any]
         raise EngineError("the engine is not running yet; try again in a moment")
     arguments = {k: v for k, v in arguments.items() if v is not None}
     job_id = center.jobs.start(kind, title, {"workspace": str(center.workspace.root), **arguments})
-    return f"started: {title} ({job_id})"
+    waits = any(job.id == job_id and job.phase == "queued" for job in center.jobs.states())
+    return f"waits for its turn: {title}" if waits else f"started: {title} ({job_id})"
 
 
 COMMANDS: Final[Mapping[str, Callable[..., Awaitable[str]]]] = {

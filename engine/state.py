@@ -181,6 +181,7 @@ class EngineState:
         if self.bot.phase in ("armed", "flying", "paused"):
             doing.append(f"bot ({self.bot.phase})")
         doing.extend(f"{job.title} ({job.done:.0%})" for job in self.jobs if job.phase == "running")
+        doing.extend(f"{job.title} (waits for its turn)" for job in self.jobs if job.phase == "queued")
         return doing
 
     def to_json(self) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 A job's folder, ``<workspace>/logs/jobs/<id>``, holds ``job.json`` (what it is, its process, the engine that looks after
 it), ``progress.jsonl`` (see ``progress.ProgressFile``) and ``output.log`` (everything it printed). A job whose engine has
 handed it over, or is gone, is taken up by the next engine of the workspace, also when it has ended meanwhile.
+
+Of the jobs that learn one runs at a time; those asked for meanwhile wait in their order.
 """
 
 from __future__ import annotations
@@ -17,16 +19,19 @@ import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from data.files import write_json
 from data.locks import Identity, identity
 from engine.restore import restored
+from engine.platforms.processes import ask_to_end, creation_flags
 from engine.runtime.progress import last_line
 from engine.state import JobPhase, JobState
 
 log = logging.getLogger(__name__)
 
+ONE_AT_A_TIME: Final = frozenset({"train", "detector"})
+"""The kinds of job that take the whole machine."""
 _STOP_AFTER_S = (0.0, 15.0, 20.0)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -42,7 +47,7 @@ def child_environment() -> dict[str, str]:
 class _Job:
     state: JobState
     folder: Path
-    child: Identity | None  # None: it had ended before it could be looked at
+    child: Identity | None  # None: it waits, or it had ended before it could be looked at
     arguments: dict[str, Any]
     process: subprocess.Popen[bytes] | None = None
     stop_asked_s: float = 0.0
@@ -57,7 +62,8 @@ class _Job:
             "arguments": self.arguments,
             "process": _to_json(self.child),
             "engine": _to_json(identity()) if owned else None,
-            "ended": "" if self.state.phase == "running" else self.state.phase,
+            "ended": "" if self.state.phase in ("running", "queued") else self.state.phase,
+            "queued": self.state.phase == "queued",
         }
         write_json(self.folder / "job.json", known)
 
@@ -72,29 +78,53 @@ class JobRunner:
         self._adopt()
 
     def start(self, kind: str, title: str, arguments: dict[str, Any]) -> str:
-        """Start ``engine.work`` with this kind and arguments; returns the job's id."""
+        """Start ``engine.work`` with this kind and arguments, or let it wait for its turn; returns the job's id."""
         stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         job_id = next(i for i in (f"{stamp}_{kind}", *(f"{stamp}_{kind}_{n}" for n in range(2, 100))) if i not in self._jobs)
         folder = self._folder / job_id
         folder.mkdir(parents=True)
-        with open(folder / "output.log", "wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "engine.work", kind, json.dumps(arguments), str(folder / "progress.jsonl")],
+        job = _Job(JobState(job_id, kind, title, "queued", "waits for its turn"), folder, None, arguments)
+        self._jobs[job_id] = job
+        if kind in ONE_AT_A_TIME and self._learning():
+            job.write_down()
+        else:
+            self._launch(job)
+        return job_id
+
+    def _launch(self, job: _Job) -> None:
+        with open(job.folder / "output.log", "wb") as output:
+            job.process = subprocess.Popen(
+                [sys.executable, "-m", "engine.work", job.state.kind, json.dumps(job.arguments), str(job.folder / "progress.jsonl")],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=child_environment(),
-                start_new_session=os.name == "posix",
+                start_new_session=True,
+                creationflags=creation_flags(keep_console=True),
             )
-        state = JobState(job_id, kind, title, "running", "starting")
-        job = _Job(state, folder, identity(process.pid), arguments, process)
+        job.child = identity(job.process.pid)
+        job.state = replace(job.state, phase="running", stage="starting")
         job.write_down()
-        self._jobs[job_id] = job
-        return job_id
+
+    def _learning(self) -> bool:
+        return any(job.state.phase == "running" and job.state.kind in ONE_AT_A_TIME for job in self._jobs.values())
+
+    def _launch_next(self) -> None:
+        """Start the job that has waited longest when it is its turn."""
+        waiting = self._queued()
+        if waiting and not self._learning():
+            self._launch(self._jobs[waiting[0]])
+
+    def _queued(self) -> list[str]:
+        return [job_id for job_id, job in self._jobs.items() if job.state.phase == "queued"]
 
     def stop(self, job_id: str) -> str:
         """Ask a job to save and stop; it is ended by force when it has not after 20 s."""
         job = self._jobs.get(job_id)
+        if job is not None and job.state.phase == "queued":
+            job.state = replace(job.state, phase="cancelled", stage="", message="taken out of the queue")
+            job.write_down()
+            return f"{job.state.title}: taken out of the queue"
         if job is None or job.state.phase != "running":
             raise ValueError(f"no running job {job_id}; running: {', '.join(self.running()) or 'none'}")
         if not job.stop_asked_s:
@@ -121,15 +151,18 @@ class JobRunner:
             if not alive:
                 self._note_end(job)
                 ended.append(job.state)
+        self._launch_next()
         return ended
 
     def stop_all(self) -> None:
-        """Ask every job to save and stop; ``poll`` tells when they have."""
-        for job_id in self.running():
+        """Ask every job to save and stop, those that wait first; ``poll`` tells when they have."""
+        for job_id in [*self._queued(), *self.running()]:
             self.stop(job_id)
 
     def kill_all(self) -> list[str]:
         """End by force what still runs: its last checkpoint stays. The titles."""
+        for job_id in self._queued():
+            self.stop(job_id)
         running = [self._jobs[job_id] for job_id in self.running()]
         for job in running:
             _kill(job.child)
@@ -142,7 +175,7 @@ class JobRunner:
 
     def release(self) -> list[str]:
         """Leave the running jobs to the next engine of this workspace. The titles."""
-        running = [self._jobs.pop(job_id) for job_id in self.running()]
+        running = [self._jobs.pop(job_id) for job_id in (*self.running(), *self._queued())]
         for job in running:
             job.write_down(owned=False)
             if job.process is not None:
@@ -174,15 +207,16 @@ class JobRunner:
                 known = json.loads(path.read_text(encoding="utf-8"))
                 state = JobState(str(known["id"]), str(known["kind"]), str(known["title"]), "running")
                 job = _Job(state, path.parent, _from_json(known["process"]), dict(known["arguments"]))
-                ended, looked_after = str(known["ended"]), _alive(_from_json(known["engine"]))
+                ended, queued = str(known["ended"]), known.get("queued") is True
+                looked_after = _alive(_from_json(known["engine"]))
             except (OSError, ValueError, KeyError, TypeError):
                 log.warning("%s is damaged and is left alone", path)
                 continue
             if ended or looked_after:
                 continue
-            job.state = _read(job)
+            job.state = replace(state, phase="queued", stage="waits for its turn") if queued else _read(job)
             self._jobs[job.state.id] = job
-            if _alive(job.child):
+            if queued or _alive(job.child):
                 job.write_down()
             else:
                 self._note_end(job)
@@ -232,7 +266,7 @@ def _alive(process: Identity | None) -> bool:
 
 def _send(process: Identity | None, number: int) -> None:
     if process is not None and _alive(process):
-        os.kill(process.pid, number)
+        ask_to_end(process.pid, number)
 
 
 def _kill(process: Identity | None) -> None:

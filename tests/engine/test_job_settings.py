@@ -23,7 +23,7 @@ def test_the_settings_reach_the_child(tmp_path: Path, monkeypatch: pytest.Monkey
         started.append((kind, json.loads(json.dumps(arguments))))
         return "job-1"
 
-    center = SimpleNamespace(settings=settings, jobs=SimpleNamespace(start=start), workspace=SimpleNamespace(root=tmp_path))
+    center = SimpleNamespace(settings=settings, jobs=SimpleNamespace(start=start, states=tuple), workspace=SimpleNamespace(root=tmp_path))
     asyncio.run(commands.train(center, level="executor", lr=0.001))  # type: ignore[arg-type]
     kind, arguments = started[0]
     assert kind == "train"

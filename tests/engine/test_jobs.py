@@ -41,6 +41,31 @@ def test_a_job_that_cannot_be_done_fails_with_its_reason(tmp_path: Path) -> None
         jobs.stop(job_id)
 
 
+def test_what_learns_waits_for_its_turn(tmp_path: Path) -> None:
+    jobs = JobRunner(tmp_path / "jobs")
+    first = jobs.start("train", "train strategist", {"workspace": str(tmp_path)})
+    second = jobs.start("train", "train tactician", {"workspace": str(tmp_path)})
+    third = jobs.start("detector", "train detector", {"workspace": str(tmp_path)})
+    assert [job.phase for job in jobs.states()] == ["running", "queued", "queued"]
+    assert "taken out" in jobs.stop(third)
+    assert ended(jobs).id == first
+    assert jobs.running() == [second]
+    jobs.kill_all()
+    assert [job.phase for job in jobs.states()] == ["failed", "cancelled", "cancelled"]
+
+
+def test_what_waits_is_handed_over_too(tmp_path: Path) -> None:
+    jobs = JobRunner(tmp_path / "jobs")
+    jobs.start("train", "train strategist", {"workspace": str(tmp_path)})
+    jobs.start("train", "train tactician", {"workspace": str(tmp_path)})
+    assert jobs.release() == ["train strategist", "train tactician"]
+    again = JobRunner(tmp_path / "jobs")
+    assert sorted(job.title for job in again.states()) == ["train strategist", "train tactician"]
+    again.stop_all()
+    ended(again)
+    assert again.running() == []
+
+
 def sleeper(tmp_path: Path) -> subprocess.Popen[bytes]:
     # As engine.work does: tests that run in the background inherit an ignored SIGINT.
     code = "import signal, time; signal.signal(signal.SIGINT, signal.default_int_handler); print(1, flush=True); time.sleep(60)"
