@@ -6,6 +6,7 @@ one: signals are taken here.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import signal
 import threading
@@ -18,6 +19,7 @@ from data.settings import Settings
 from data.workspace import Workspace
 from engine.commands import EngineError
 from engine.control_center import ControlCenter
+from engine.platforms.console import console_end
 from engine.source_spec import SourceSpec
 from engine.state import EngineState, Notice
 
@@ -89,7 +91,9 @@ def run_headless(
         told.set()
 
     before = {n: signal.signal(n, on_signal) for n in (getattr(signal, s, None) for s in _SIGNALS) if n is not None}
+    console = contextlib.ExitStack()
     try:
+        console.enter_context(console_end(told.set))
         center.start()
         if not center.wait_ready():
             raise EngineError("the engine did not start within 20 s; see logs/secondseat.log in the workspace")
@@ -104,6 +108,7 @@ def run_headless(
         center.stop()
         for number, handler in before.items():
             signal.signal(number, handler)
+        console.close()
 
 
 def _carry_out(center: ControlCenter, plan: Plan, say: Callable[[str], None], told: threading.Event, follow: _Follow) -> str:

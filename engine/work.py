@@ -64,11 +64,11 @@ WORK: Final[Mapping[str, Callable[..., str]]] = {"train": train, "detector": det
 
 
 def main(argv: list[str]) -> int:
-    """The child of a job. Ctrl-C (SIGINT) and SIGTERM save and stop; the exit status is 0 only when all was done."""
+    """The child of a job. Ctrl-C (SIGINT), SIGTERM and Ctrl-Break save and stop; the exit status is 0 only when all was done."""
     kind, arguments, path = argv[0], json.loads(argv[1]), Path(argv[2])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    for number in (signal.SIGINT, signal.SIGTERM):  # a parent in the background may have left SIGINT ignored
-        signal.signal(number, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGBREAK", signal.SIGTERM)):
+        signal.signal(number, signal.default_int_handler)  # a parent in the background may have left SIGINT ignored
     told = ProgressFile(path)
     told(Progress("starting", 0.0))
     try:
