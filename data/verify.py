@@ -64,10 +64,11 @@ def verify(folder: Path) -> list[Finding]:
             found.append(Finding("error", _table_file(folder, name), read.problem.partition(": ")[2]))
         if not alive and read.table.num_rows != claimed:
             found.append(_counts_differ(_table_file(folder, name), name, claimed, read.table.num_rows))
-    _events(folder, events, found)
+    _events(folder, metadata, events, found)
     _steps(folder, metadata, steps, times, found)
     for gap in metadata.gaps:
         found.append(Finding("info", "metadata.json", f"recorded gap {_gap_text(gap)}"))
+    found.extend(Finding("info", "metadata.json", note) for note in metadata.notes)
     for path in sorted(folder.glob("*.damaged*")):
         found.append(Finding("info", path.name, "the damaged original that a repair kept; it may be deleted"))
     return found
@@ -95,7 +96,7 @@ def _video(folder: Path, metadata: Metadata, alive: bool, found: list[Finding]) 
     return times
 
 
-def _events(folder: Path, read: TableRead, found: list[Finding]) -> None:
+def _events(folder: Path, metadata: Metadata, read: TableRead, found: list[Finding]) -> None:
     name = _table_file(folder, "events")
     times = np.asarray(read.table.column("time_ns").to_numpy(), np.int64)
     back = int((np.diff(times) < 0).sum())
@@ -104,6 +105,19 @@ def _events(folder: Path, read: TableRead, found: list[Finding]) -> None:
     control = sorted(CONTROL_HOTKEYS.intersection(read.table.column("name").to_pylist()))
     if control:
         found.append(Finding("error", name, f"holds control hotkeys ({', '.join(control)}), which are never to be recorded"))
+    found.extend(_jumps(name, metadata, read))
+
+
+def _jumps(name: str, metadata: Metadata, read: TableRead) -> list[Finding]:
+    """Relative motion of a mouse that no hand makes: further in one event than the picture is wide."""
+    moves = np.asarray(read.table.column("kind").to_pylist(), str) == "move"
+    motion = np.abs([read.table.column(axis).to_numpy().astype(np.int64) for axis in ("dx", "dy")]).max(axis=0, initial=0)
+    limit = max([metadata.width_px, *(view.width_px for view in metadata.views)])
+    far = motion[moves & (motion > limit)]
+    if not len(far):
+        return []
+    text = f"{len(far)} move{'s' if len(far) > 1 else ''} of the mouse by more than the picture's width in one event (up to {far.max()})"
+    return [Finding("warning", name, f"{text}; leave out its dx and dy")]
 
 
 def _steps(folder: Path, metadata: Metadata, read: TableRead, frame_times_ms: NDArray[np.int64], found: list[Finding]) -> None:

@@ -17,6 +17,7 @@ import pytest
 from data.catalog import list_sessions
 from data.locks import LOCK_NAME
 from data.recovery import recover, recover_all, unfinished, verify
+from data.schema import InputEvent
 from data.session import open_session
 from data.steps_arrow import steps_from_table, steps_schema
 from data.trash import list_trash
@@ -289,3 +290,17 @@ def test_a_whole_session_has_no_findings(tmp_path: Path) -> None:
     assert verify(folder) == []
     table = steps_schema(open_session(folder).metadata.profile).empty_table()
     assert len(steps_from_table(open_session(folder).metadata.profile, table)) == 0
+
+
+def test_motion_that_no_hand_makes_is_named_and_remarks_are_shown(tmp_path: Path) -> None:
+    writer = new_writer(tmp_path, size=(640, 360))
+    for number, dx in enumerate((3, -640, 641, 72_590, 0)):
+        writer.write_frame(frame(number, 640, 360))
+        writer.write_event(InputEvent(START_NS + number, "move", "", 0.5, 0.5, dx, 1))
+    writer.write_event(InputEvent(START_NS + 9, "scroll", "", 0.5, 0.5, 0, -1))
+    writer.note("the pointer was re-centred 40 times")
+    writer.close()
+    assert [str(finding) for finding in verify(writer.folder)] == [
+        "warning: events.arrows: 2 moves of the mouse by more than the picture's width in one event (up to 72590); leave out its dx and dy",
+        "info: metadata.json: the pointer was re-centred 40 times",
+    ]

@@ -8,7 +8,7 @@ from fake import FakeCenter, full_state, idle_state
 from harness import face, screen_text, until
 from textual.widgets import Input, Select
 
-from engine.state import JobState, RecorderState
+from engine.state import Alert, JobState, RecorderState
 from tui.memory import Memory
 from tui.panes.actions import ActionsPane
 from tui.panes.log import LogPane
@@ -386,10 +386,12 @@ async def test_settings_remap_keys_choose_a_theme_and_ring() -> None:
         assert "colour is not known" in said
         assert "gone" in said
         rung: list[str] = []
-        app.bell = lambda: rung.append(app.newest.recorder.phase)  # type: ignore[method-assign]
-        center.state = replace(center.state, recorder=RecorderState("recording"))
+        app.bell = lambda: rung.append(app.newest.alert.kind)  # type: ignore[method-assign]
+        center.state = replace(center.state, alert=Alert(1, "start", "recording"))
         await until(lambda: rung)
-        assert rung == ["recording"]
+        center.state = replace(center.state, recorder=RecorderState("recording"))
+        await pilot.pause(0.6)
+        assert rung == ["start"]
 
 
 async def test_the_chosen_row_is_reversed_and_headings_are_dim() -> None:
