@@ -81,6 +81,7 @@ async def test_keys_reach_the_engine_and_f5_does_not_reload(browser: Browser, se
     engine.state = engine.state.__class__.from_json({**engine.state.to_json(), "recorder": {"phase": "idle"}})
     async with serve(ATTACH) as served:
         page = await shown(browser, served)
+        await page.until("r records, v saves, x discards, ! stops everything")
         await page.press("r")
         await until(lambda: engine.state.recorder.phase == "recording", 5, lambda: engine.commands)
         await page.until("REC")

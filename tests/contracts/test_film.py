@@ -1,0 +1,60 @@
+"""The README's film: what is written shows the frames that were taken, and nothing of the machine they were taken on."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pyte
+
+from docs.pictures import film
+
+COLUMNS = 24
+
+
+def screens(*drawn: str) -> list[film.Frame]:
+    screen = pyte.Screen(COLUMNS, 3)
+    stream = pyte.Stream(screen)
+    frames: list[film.Frame] = []
+    for second, text in enumerate(drawn):
+        stream.feed(text)
+        frames.append(film.Frame(float(second), tuple(film.row_of(screen.buffer[y], COLUMNS) for y in range(3)), f"caption {second}"))
+    return frames
+
+
+FRAMES = screens(
+    "\x1b[1;38;2;255;107;122m● REC\x1b[0m plain <&>\r\n\x1b[7mreverse\x1b[0m │ pane │ b",
+    "\x1b[2;11HPANE",
+    "\x1b[1;1H\x1b[48;2;27;34;48m  \x1b[0m\x1b[3;1Hlast row",
+)
+
+
+def test_a_recording_played_back_shows_the_same_frames() -> None:
+    lines = [json.loads(line) for line in film.cast(FRAMES, COLUMNS, "title")]
+    assert (lines[0]["version"], lines[0]["width"], lines[0]["height"]) == (2, COLUMNS, 3)
+    screen = pyte.Screen(COLUMNS, 3)
+    stream = pyte.Stream(screen)
+    for frame in FRAMES:
+        for when, kind, data in lines[1:]:
+            if (when, kind) == (frame.at_s, "o"):
+                stream.feed(data)
+        assert tuple(film.row_of(screen.buffer[y], COLUMNS) for y in range(3)) == frame.rows
+    assert [data for _, kind, data in lines[1:] if kind == "m"] == ["caption 0", "caption 1", "caption 2"]
+
+
+def test_a_recording_holds_only_what_changed() -> None:
+    second = next(data for when, kind, data in map(json.loads, list(film.cast(FRAMES, COLUMNS, ""))[1:]) if (when, kind) == (1.0, "o"))
+    assert re.sub(r"\x1b\[[^A-Za-z]*m", "", second) == "\x1b[2;11HPANE"
+
+
+def test_the_moving_picture_is_well_formed_and_draws_what_stays_once() -> None:
+    text = film.svg(FRAMES, COLUMNS, "a <title>")
+    root = ElementTree.fromstring(text)
+    assert root.tag.endswith("svg")
+    assert ">plain &lt;&amp;&gt;<" in text
+    assert [text.count(f">{part}<") for part in ("b", "pane │", "PANE │")] == [1, 1, 1]
+    assert {".s0{fill:#ff6b7a;font-weight:700}"} <= set(re.findall(r"\.s\d\{[^}]*\}", text))
+    names = set(re.findall(r'id="(p\d+)"', text))
+    assert set(re.findall(r'href="#(p\d+)"', text)) <= names
+    assert [f"caption {n}" in text for n in range(3)] == [True] * 3
