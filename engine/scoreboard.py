@@ -152,14 +152,10 @@ def judge(
     policy: Policy,
     sessions: Sequence[Steps],
     play: str,
-    labels: Sequence[NDArray[np.int8]] | None = None,
     second_run: SecondRun | None = None,
     report: Report = ignore,
 ) -> Scoreboard:
-    """Judge a policy on sessions it has not learnt from. labels int8 [T] of each: modes that go before the hindsight rules.
-
-    Raises ValueError when there is nothing to judge on.
-    """
+    """Judge a policy on sessions it has not learnt from. Raises ValueError when there is nothing to judge on."""
     parts = [(i, a, b) for i, steps in enumerate(sessions) for a, b in stretches(steps) if b - a >= LEAST_ROWS]
     rows = sum(b - a for _, a, b in parts)
     if not rows:
@@ -171,10 +167,7 @@ def judge(
         done += more
         report(Progress("judging", done / (4 * rows), message=f"{done // 4} of {rows} ticks"))
 
-    said = [
-        _replay(policy, sessions[i], a, b, label_modes(sessions[i]) if labels is None else labels[i], second_run, count)
-        for i, a, b in parts
-    ]
+    said = [_replay(policy, sessions[i], a, b, second_run, count) for i, a, b in parts]
     swapped, predicted = (
         np.concatenate(points) for points in zip(*((s.swapped.point, s.actions["predicted"].point) for s in said), strict=True)
     )
@@ -195,12 +188,11 @@ def _replay(
     steps: Steps,
     start: int,
     stop: int,
-    modes: NDArray[np.int8],
     second_run: SecondRun | None,
     count: Callable[[int], None],
 ) -> _Said:
     length = stop - start
-    targets = label_targets(steps)
+    modes, targets = label_modes(steps), label_targets(steps)
     silent = np.full(length, NO_TARGET, np.int32)
     mode_rows, mode_likely = np.zeros(0, np.int64), np.zeros((0, len(MODES)), np.float32)
     held, aim = np.full(length, UNKNOWN_MODE, np.int64), silent

@@ -19,6 +19,7 @@ from data.vocabulary import MODES
 from engine.policy import Policy, load_policy
 from engine.replay import replay_actions
 from engine.scoreboard import CROWD, calibration, judge
+from engine.scoreboard_page import draw
 from engine.unseen_play import second_run, unseen_play
 from tests.trainers.synthetic import session
 
@@ -103,15 +104,12 @@ def test_a_trained_policy_against_what_needs_no_skill(bundle: Path) -> None:
     assert json.loads(text)["target"]["crowds"] is None
 
 
-def test_labels_of_a_person_go_before_the_rules(bundle: Path) -> None:
+def test_what_a_person_said_goes_before_the_rules(bundle: Path) -> None:
     steps = session(12, seed=21)
-    labels = np.full(len(steps), MODES.index("LOOT"), np.int8)
-    labels[:100] = -1
-    board = judge(load_policy(bundle), [steps], "made up", [labels])
+    board = judge(load_policy(bundle), [dataclasses.replace(steps, said_mode=np.full(len(steps), MODES.index("LOOT"), np.int8))], "made up")
     assert board.mode is not None
     assert board.mode.majority == 1.0
     assert set(board.mode.recalls) == {"LOOT"}
-    assert board.mode.seconds == 7
 
 
 def test_nothing_to_judge_on_is_said(bundle: Path) -> None:
@@ -162,3 +160,13 @@ def test_calibration_of_known_answers() -> None:
     assert found.right[5] == 0.5
     assert found.error == pytest.approx((0.2 * 4 + 0.05 * 2) / 6)
     assert calibration(np.zeros(0), np.zeros(0, np.bool_)).error == 0.0
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_the_page_of_plots_shows_every_figure_there_is(bundle: Path, tmp_path: Path, suffix: str) -> None:
+    board = judge(load_policy(bundle), [session(12, seed=21)], "made up")
+    path = draw(tmp_path / "plots" / f"page.{suffix}", board)
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG") if suffix == "png" else b"not flown this time" in content
+    with pytest.raises(ValueError, match=r"a page is \.png"):
+        draw(tmp_path / "page.txt", board)

@@ -1,8 +1,9 @@
-"""``secondseat evaluate``: how well a policy flies the arena, between random and the demonstrator."""
+"""``secondseat evaluate``: how well a policy flies the arena, and how well each of its levels does what the demonstrator did."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,11 @@ from tui.commands.invocation import UsageError, new_app, say, say_json, table, w
 from tui.commands.options import Json, Policy
 
 if TYPE_CHECKING:
-    from engine.evaluate import Rung
+    from data.steps import Steps
+    from data.workspace import Workspace
+    from engine.evaluate import Evaluation, Rung
+    from engine.scoreboard import Scoreboard
+    from tui.commands.running import StatusLine
 
 app = new_app("Score a policy.")
 
@@ -24,36 +29,125 @@ def evaluate(
     rungs: Annotated[str, typer.Option("--rungs", help="how it sees, with commas: state, emulated, pixels")] = "state,emulated,pixels",
     first_seed: Annotated[int | None, typer.Option("--first-seed", min=0, help="without: the arena's own list of test seeds")] = None,
     workers: Annotated[int, typer.Option("--workers", min=0, max=64, help="episodes flown at a time; 0: one per core, at most 8")] = 0,
+    minutes: Annotated[float, typer.Option("--minutes", min=0.0, max=120.0, help="unseen play to judge the levels on; 0: do not")] = 5.0,
+    sessions: Annotated[
+        list[str] | None, typer.Option("--session", help="judge the levels on this recording instead; may be repeated")
+    ] = None,
+    fly: Annotated[bool, typer.Option("--fly/--no-fly", help="fly episodes")] = True,
+    page: Annotated[Path | None, typer.Option("--page", dir_okay=False, help="write a page of plots: .png, .svg or .pdf")] = None,
     as_json: Json = False,
 ) -> None:
-    """Fly episodes on the same seeds as random and the demonstrator, and say where the policy stands between them.
+    """Fly episodes on the same seeds as random and the demonstrator, and say where the policy stands between them; then judge
+    each level on play that it has not seen, beside what needs no skill.
 
     Three rungs: from the world's state, with emulated perception, and from pixels. The last one is what counts.
     """
     from data.models import resolve_policy
-    from engine.evaluate import RUNGS, keep
-    from engine.evaluate import evaluate as run
-    from tui.commands.running import ProgressLine, StatusLine
+    from tui.commands.running import StatusLine
 
     workspace = workspace_of(context)
-    asked = [name.strip() for name in rungs.split(",") if name.strip()]
+    path, line = resolve_policy(workspace.root, policy), StatusLine()
+    judged = minutes > 0 or bool(sessions)
+    if not fly and not judged:
+        raise UsageError("evaluate: --no-fly and --minutes 0 leave nothing to do")
+    if page is not None and not judged:
+        raise UsageError("evaluate --page: its plots are of the levels; give --minutes or --session")
+    evaluation = _fly(workspace, path, episodes, _rungs(rungs), first_seed, workers, line) if fly else None
+    board = _judge(workspace, path, minutes, sessions or [], line) if judged else None
+    line.end()
+    if page is not None and board is not None:
+        from engine.scoreboard_page import draw
+
+        draw(page, board, evaluation)
+    if as_json:
+        say_json((evaluation.to_json() if evaluation is not None else {}) | ({"levels": board.to_json()} if board is not None else {}))
+        return
+    if board is not None:
+        _say_levels(board)
+    if evaluation is not None:
+        say(table(("who", "score", "kills / loot / deaths", "normalised"), evaluation.rows()))
+        normalised = evaluation.normalised
+        say(f"normalised score: {normalised.value:.2f} [{normalised.low:.2f}, {normalised.high:.2f}]")
+    if page is not None:
+        say(f"plots: {page}")
+
+
+def _rungs(text: str) -> list[Rung]:
+    from engine.evaluate import RUNGS
+
+    asked = [name.strip() for name in text.split(",") if name.strip()]
     chosen: list[Rung] = [rung for rung in RUNGS if rung in asked]
     if len(chosen) != len(set(asked)) or not chosen:
-        raise UsageError(f"--rungs {rungs}: use some of {','.join(RUNGS)}")
-    line = StatusLine()
-    result = run(
-        resolve_policy(workspace.root, policy),
-        episodes,
-        chosen,
-        first_seed,
-        workers=workers or max(1, min(os.cpu_count() or 1, 8)),
-        report=ProgressLine(line),
-    )
-    line.end()
+        raise UsageError(f"--rungs {text}: use some of {','.join(RUNGS)}")
+    return chosen
+
+
+def _fly(
+    workspace: Workspace, policy: Path, episodes: int, rungs: list[Rung], first_seed: int | None, workers: int, line: StatusLine
+) -> Evaluation:
+    from engine.evaluate import evaluate as run
+    from engine.evaluate import keep
+    from tui.commands.running import ProgressLine
+
+    workers = workers or max(1, min(os.cpu_count() or 1, 8))
+    result = run(policy, episodes, rungs, first_seed, workers=workers, report=ProgressLine(line))
     keep(workspace.root, result)
-    if as_json:
-        say_json(result.to_json())
-        return
-    say(table(("who", "score", "kills / loot / deaths", "normalised"), result.rows()))
-    normalised = result.normalised
-    say(f"normalised score: {normalised.value:.2f} [{normalised.low:.2f}, {normalised.high:.2f}]")
+    return result
+
+
+def _judge(workspace: Workspace, path: Path, minutes: float, sessions: list[str], line: StatusLine) -> Scoreboard:
+    from engine.policy import load_policy
+    from engine.scoreboard import judge
+    from engine.unseen_play import second_run, unseen_play
+    from tui.commands.running import ProgressLine
+
+    policy, report = load_policy(path), ProgressLine(line)
+    if not sessions:
+        if policy.profile.name != "arena":
+            raise UsageError(f"evaluate: {path.name} plays {policy.profile.name}; name recordings it has not learnt from with --session")
+        play = unseen_play("expert", minutes, "emulated", report)
+        return judge(policy, play, "unseen play of the expert, perception emulated", second_run=second_run("expert"), report=report)
+    from data.catalog import find
+    from data.labels import labelled
+    from data.session import open_session
+
+    found: list[Steps] = []
+    for folder in [find(workspace.root, name) for name in sessions]:
+        with open_session(folder) as session:
+            found.append(labelled(session.steps(), folder))
+    return judge(policy, found, ", ".join(sessions), report=report)
+
+
+def _say_levels(board: Scoreboard) -> None:
+    say(f"{board.policy}: each level on {board.minutes:.1f} min of {board.play}")
+    rows: list[tuple[str, str, str, str]] = []
+    if (mode := board.mode) is not None:
+        recalls = ", ".join(f"{name.lower()} {share:.2f}" for name, share in mode.recalls.items())
+        rows += [
+            ("mode: balanced accuracy", _figure(mode.balanced_accuracy), f"{1 / max(1, len(mode.recalls)):.2f} one answer", recalls),
+            ("mode: accuracy", _figure(mode.accuracy), f"{mode.majority:.2f} commonest, {mode.persistence:.2f} as before", ""),
+            ("mode: sureness off by", _figure(mode.calibration.error), "", ""),
+        ]
+    if (target := board.target) is not None:
+        rows += [
+            ("target: right", _figure(target.on_target), f"{target.nearest:.2f} nearest, {target.persistence:.2f} as before", ""),
+            (f"target: in crowds ({target.crowd_decisions})", _figure(target.crowds), f"{_figure(target.nearest_in_crowds)} nearest", ""),
+            ("target: sureness off by", _figure(target.calibration.error), "", f"{target.none_share:.0%} without a target"),
+        ]
+    for told, actions in board.actions.items():
+        rows += [
+            (f"point, target {told}", f"{_figure(actions.point_px)} px", f"{actions.cursor_before_px:.1f} px cursor 0.5 s before", ""),
+            (f"lands, target {told}", _figure(actions.lands), "", "clicks on the track that was clicked"),
+        ]
+    for name, found in board.actions["predicted"].onsets.items():
+        again = "" if found.second_run != found.second_run else f", {found.second_run:.2f} the demonstrator again"
+        rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), f"{found.even:.2f} evenly{again}", f"{found.true} pressed"))
+    rows += [
+        ("left click: late by", f"{board.best_lag:+d} ticks", "", f"F1 there {_figure(board.lag_sweep[board.best_lag])}"),
+        ("causality", _figure(board.causality), "0 a copycat", "points that move when pictures are swapped"),
+    ]
+    say(table(("figure", "policy", "without skill", ""), rows))
+
+
+def _figure(value: float) -> str:
+    return "none" if value != value else f"{value:.2f}"
