@@ -23,8 +23,8 @@ from typing import Any, Final
 
 from data.files import write_json
 from data.locks import Identity, identity
-from engine.restore import restored
 from engine.platforms.processes import ask_to_end, creation_flags
+from engine.restore import restored
 from engine.runtime.progress import last_line
 from engine.state import JobPhase, JobState
 
