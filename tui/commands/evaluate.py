@@ -45,14 +45,14 @@ def evaluate(
     from data.models import resolve_policy
     from tui.commands.running import StatusLine
 
-    workspace = workspace_of(context)
+    workspace, chosen = workspace_of(context), _rungs(rungs)
     path, line = resolve_policy(workspace.root, policy), StatusLine()
     judged = minutes > 0 or bool(sessions)
     if not fly and not judged:
         raise UsageError("evaluate: --no-fly and --minutes 0 leave nothing to do")
     if page is not None and not judged:
         raise UsageError("evaluate --page: its plots are of the levels; give --minutes or --session")
-    evaluation = _fly(workspace, path, episodes, _rungs(rungs), first_seed, workers, line) if fly else None
+    evaluation = _fly(workspace, path, episodes, chosen, first_seed, workers, line) if fly else None
     board = _judge(workspace, path, minutes, sessions or [], line) if judged else None
     line.end()
     if page is not None and board is not None:
