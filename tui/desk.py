@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import queue
 import threading
@@ -44,8 +45,8 @@ class Desk:
     """Results and errors come back on the app's loop. Safe to use from that loop only."""
 
     def __init__(self, post: Callable[[Callable[[], object]], None]) -> None:
-        self.post = post
-        """Runs a call on the app's loop, from any thread."""
+        self._post = post
+        self._context = contextvars.copy_context()
         self._lines: dict[str, queue.SimpleQueue[_Task | None]] = {}
         self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
@@ -76,6 +77,11 @@ class Desk:
         self._put("long", _Task(lambda: work(report), lambda value: finish(done, value), lambda error: finish(failed, error)))
         return True
 
+    def post(self, call: Callable[[], object]) -> None:
+        """Run a call on the app's loop, from any thread, as if the app itself had called: dialogs may be opened."""
+        context = self._context.copy()
+        self._post(lambda: context.run(call))
+
     def cancel(self) -> bool:
         """Stop the long work at its next report; False when there is none."""
         self._stop.set()
@@ -96,6 +102,7 @@ class Desk:
         return [thread.name for thread in self._threads if thread.is_alive()]
 
     def _put(self, name: str, task: _Task) -> None:
+        self._context = contextvars.copy_context()
         if name not in self._lines:
             line = self._lines[name] = queue.SimpleQueue()
             thread = threading.Thread(target=self._run, args=(line,), name=f"secondseat-sessions-{name}", daemon=True)

@@ -113,9 +113,8 @@ class SessionsPane(LinesPane):
         first = Text.assemble((session.id, "bold"), (f"  {printable(facts)}", palette.dim), no_wrap=True)
         if session.reason:
             key = self.face.registry["sessions_recover"].first_key()
-            second = Text(
-                f"{glyphs.needs} {key} repairs it: {printable(session.reason)}", palette.bad if session.state == "corrupt" else palette.warn
-            )
+            style = palette.bad if session.state == "corrupt" else palette.warn
+            second = Text(f"{glyphs.needs} {key} repairs it: {session_deeds.reason_of(session)}", style)
         elif session.note:
             second = Text(printable(session.note))
         else:
@@ -227,11 +226,11 @@ class SessionsPane(LinesPane):
     # ---- what the keys do
 
     def do_sessions_open(self) -> None:
-        if self.chosen is not None:
+        if self.chosen is not None and session_deeds.readable(self.face, self.chosen):
             session_deeds.open_page(self.face, self.chosen)
 
     def do_sessions_play(self) -> None:
-        if self.chosen is not None:
+        if self.chosen is not None and session_deeds.readable(self.face, self.chosen):
             session_deeds.play(self.face, self.chosen.folder, 0.0)
 
     def do_sessions_filter(self) -> None:
@@ -271,11 +270,11 @@ class SessionsPane(LinesPane):
         session_deeds.write_tags(self.face, [session.folder for session in self.targets()], self.reload)
 
     def do_sessions_use(self) -> None:
-        if self.chosen is not None:
+        if self.chosen is not None and session_deeds.readable(self.face, self.chosen):
             session_deeds.use_as_source(self.face, self.chosen.id)
 
     def do_sessions_export(self) -> None:
-        if self.chosen is not None:
+        if self.chosen is not None and session_deeds.readable(self.face, self.chosen):
             session_deeds.export(self.face, self.chosen.folder, 0.0, self.chosen.duration_s)
 
     def do_sessions_merge(self) -> None:

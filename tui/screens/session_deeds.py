@@ -26,13 +26,22 @@ Then = Callable[[], object]
 MOST_FINDINGS = 12
 
 
+def readable(face: SecondseatApp, session: SessionInfo) -> bool:
+    """Whether something can be done with it; says what helps when not."""
+    if session.state == "corrupt":
+        key = face.registry["sessions_recover"].first_key()
+        face.tell("warning", f"{session.id} is broken: {key} repairs it", log=False)
+    return session.state != "corrupt"
+
+
+def reason_of(session: SessionInfo) -> str:
+    """Why it needs a repair, without the command line's advice."""
+    return printable(session.reason).replace("; run 'secondseat sessions recover'", "")
+
+
 def open_page(face: SecondseatApp, session: SessionInfo) -> None:
     from tui.screens.session import SessionScreen
 
-    if session.state == "corrupt":
-        key = face.registry["sessions_recover"].first_key()
-        face.tell("warning", f"{session.id} is broken: {session.reason}; {key} repairs it", log=False)
-        return
     face.push_screen(SessionScreen(session.folder))
 
 
