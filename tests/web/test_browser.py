@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -113,6 +114,57 @@ async def test_two_browsers_at_once_and_leaving_ends_only_ones_own(browser: Brow
         await second.close()
         await served.until_alone()
         assert engine.stopped == 0
+
+
+class Tunnel:
+    """What ``ssh -L`` does: another port that leads to the server. ``break_off`` ends the connections that are open."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self._open: list[asyncio.StreamWriter] = []
+
+    async def __aenter__(self) -> int:
+        self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
+        return self._server.sockets[0].getsockname()[1]
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self.break_off()
+
+    def break_off(self) -> None:
+        for writer in self._open:
+            writer.transport.abort()
+        self._open.clear()
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection("127.0.0.1", self._to)
+        self._open += [writer, back]
+        with contextlib.suppress(OSError):
+            await asyncio.gather(self._carry(reader, back), self._carry(there, writer))
+
+    @staticmethod
+    async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+
+
+async def test_through_a_tunnel_and_again_when_its_line_was_lost(browser: Browser, serve: Serve, engine: Engine) -> None:
+    async with serve(ATTACH) as served:
+        tunnel = Tunnel(served.port)
+        async with tunnel as port:
+            page = await browser.open(served.door.address("localhost", port))
+            await page.until("skirmish", 20)
+            first = served.face.children
+            page.drawn = ""
+            tunnel.break_off()
+            await page.until("skirmish", 20)
+            await until(lambda: len(served.face.children) == 1, 10, lambda: served.face.children)
+            assert served.face.children != first
+            assert await page.words() == ""
+            await page.close()
+            await served.until_alone()
 
 
 async def test_strangers_stay_outside(browser: Browser, serve: Serve, engine: Engine) -> None:
