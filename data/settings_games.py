@@ -101,7 +101,7 @@ def undo(path: Path) -> Change:
     now = _bytes(target) if target.exists() else b""
     _write(target, old)
     _write(backup, now)
-    return Change(path, backup, f"{path} is as it was before the last change of a game")
+    return Change(path, None, f"{path} is as it was before the last change of a game; a second undo brings the change back")
 
 
 def _use(content: TOMLDocument, name: str) -> None:

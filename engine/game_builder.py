@@ -15,8 +15,9 @@ from pydantic import ValidationError
 
 from data.key_names import why_not_keys
 from data.profile import ARENA_PROFILE, WHOLE, Colour, GameProfile, Gauge, ObjectClass, Region
+from data.schema import Image
 from data.vocabulary import ROLES, Role
-from engine.game_builder_gauges import Direction, Kind
+from engine.game_builder_gauges import Direction, Kind, box_of, fit_gauge, read_gauge
 
 Step = Literal["window", "title", "part", "keys", "gauges", "classes", "margin", "hold", "name", "file", "save"]
 STEPS: Final[tuple[Step, ...]] = get_args(Step)
@@ -260,6 +261,26 @@ def gauge_of_text(text: str) -> GaugeWords:
     return GaugeWords(name.strip(), region_of_text(region, f"gauge {name.strip()}: region"), colour, direction, kind)
 
 
+def gauge_from_words(words: GaugeWords, image: Image | None) -> Gauge:
+    """The gauge that was typed. Without a colour it is fitted to the picture, the region being the mark. Raises DraftError
+    when there is no picture to fit it to, and FitError."""
+    if words.colour is None:
+        if image is None:
+            raise DraftError(f"gauge {words.name}: there is no picture to take its colour from; give it, such as {words.name}=…:46d25a")
+        mark = box_of(words.region, image)
+        return fit_gauge(image, mark, words.name, direction=words.direction, kind=words.kind).gauge
+    left, top, right, bottom = words.region
+    height, width = (9, 16) if image is None else image.shape[:2]
+    lies = (right - left) * width >= (bottom - top) * height
+    direction = words.direction or ("right" if lies else "up")
+    return Gauge(name=words.name, region=words.region, colour=words.colour, direction=direction, kind=words.kind)
+
+
+def readings_of(gauges: Iterable[Gauge], image: Image | None) -> dict[str, float | None]:
+    """The gauges' values in a picture."""
+    return {gauge.name: None if image is None else read_gauge(gauge, image) for gauge in gauges}
+
+
 def gauge_text(gauge: Gauge) -> str:
     """A gauge as ``--gauge`` takes it."""
     region = ",".join(f"{value:g}" for value in gauge.region)
@@ -296,5 +317,9 @@ def role_from(name: str) -> Role:
     return "other"
 
 
+def class_text(one: ObjectClass) -> str:
+    return f"{one.name}={one.role}"
+
+
 def classes_text(classes: Iterable[ObjectClass]) -> str:
-    return ", ".join(f"{one.name}={one.role}" for one in classes)
+    return ", ".join(map(class_text, classes))

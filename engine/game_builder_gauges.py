@@ -65,8 +65,9 @@ def fit_gauge(
         raise FitError("the two pictures differ in size; take both with the window as it is")
     patch = image[top:bottom, left:right].astype(np.int16)
     other = None if less is None else less[top:bottom, left:right].astype(np.int16)
-    seed = _seed(patch, other, colour)
-    bar = _grown(patch, seed)
+    bar = _grown(patch, _seed(patch, other, colour))
+    if other is None and _melts(image, mark, bar, patch):
+        raise FitError("nothing stands out in the mark; mark a bar while it is not empty, its whole length")
     across, grows, guessed = _direction(patch, other, bar, direction)
     span, by_mark = _length(patch, other, bar, across, grows)
     box = (span[0], bar[1], span[1], bar[3]) if across else (bar[0], span[0], bar[2], span[1])
@@ -151,6 +152,18 @@ def _seed(patch: NDArray[np.int16], other: NDArray[np.int16] | None, colour: Col
     if box is None:
         raise FitError("no bar is seen in the mark; mark it while it is not empty, or take two pictures")
     return box
+
+
+def _melts(image: Image, mark: Box, bar: Box, patch: NDArray[np.int16]) -> bool:
+    """Whether the found bar is the whole mark and looks like what lies round it."""
+    if _area(bar) < patch.shape[0] * patch.shape[1]:
+        return False
+    left, top, right, bottom = _inside(image, (mark[0] - 2, mark[1] - 2, mark[2] + 2, mark[3] + 2))
+    around = image[top:bottom, left:right].astype(np.int16)
+    ring = np.ones(around.shape[:2], np.bool_)
+    ring[mark[1] - top : mark[3] - top, mark[0] - left : mark[2] - left] = False
+    fill = np.median(patch.reshape(-1, 3), axis=0).astype(np.int16)
+    return not ring.any() or float(_near(around[ring], fill, _SAME).mean()) > 0.8
 
 
 def _most_like_a_bar(patch: NDArray[np.int16]) -> Box | None:

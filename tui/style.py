@@ -44,6 +44,16 @@ AskLetter, AskText, ParametersForm { align: center middle; background: $backgrou
 #fields Static.label { margin-top: 1; }
 #run { margin-top: 1; }
 CommandPalette SearchIcon { display: none; }
+.game { background: $background; width: 100%; height: 100%; }
+#game-title { height: 1; }
+#game-said { height: 2; }
+#game-title { background: $panel; }
+#game-keys { height: 2; }
+#game-picture { width: 1fr; height: 1fr; }
+#game-side { width: 32; height: 1fr; border-left: solid $border; padding: 0 1; }
+#game-list { height: 1fr; padding: 0 1; }
+#game-filter { height: 3; }
+.ascii #game-side { border-left: ascii $border; }
 .ascii #actions, .ascii #losses, .ascii #now, .ascii #buffer, .ascii #system, .ascii #log, .ascii .full-pane, .ascii #dialog {
     border: ascii $border;
 }
