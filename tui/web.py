@@ -21,7 +21,7 @@ from tui.web_child import NoFace, WebChild
 from tui.web_door import COOKIE, HEADERS, Door
 
 SESSIONS: Final = 8
-"""Browsers at once. A face takes about 70 MB."""
+"""Browsers at once. A face takes about 55 MB."""
 MAX_MESSAGE: Final = 1_000_000
 HEARTBEAT_S: Final = 15.0
 SHUTDOWN_S: Final = 15.0
@@ -81,7 +81,7 @@ class WebFace:
             request.headers.get("Origin"),
             request.cookies.get(COOKIE, ""),
             request.query.get("token", ""),
-            websocket=request.headers.get("Upgrade", "").lower() == "websocket",
+            websocket=request.path == f"{self._door.place}ws",
         )
         if refusal:
             return web.Response(status=403, text=f"{refusal}\n", headers=HEADERS)

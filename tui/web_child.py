@@ -74,7 +74,7 @@ class WebChild:
 
     async def _listen(self) -> None:
         async for line in self._stderr:
-            self._said.append(line.decode("utf-8", "replace").strip())
+            self._said.append(line.decode("utf-8", "replace").strip().removeprefix("secondseat: "))
 
     async def drawn(self) -> AsyncIterator[bytes]:
         """What the face draws, until it has left. Raises NoFace when it does not come up or ends by itself."""

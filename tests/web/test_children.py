@@ -95,7 +95,7 @@ async def test_a_face_that_does_not_open_says_why(serve: Serve, client: aiohttp.
     async with serve(small_face("fails")) as served:
         message = await (await connect(client, served)).receive(timeout=10)
         assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, NO_FACE)
-        assert message.extra == "The face ended: secondseat: no engine answers"
+        assert message.extra == "The face ended: no engine answers"
     async with serve(["/no/such/program"]) as served:
         message = await (await connect(client, served)).receive(timeout=10)
         assert (message.data, message.extra) == (NO_FACE, "The face could not be started: No such file or directory")
