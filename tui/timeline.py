@@ -58,7 +58,8 @@ class View:
         return (time_ns - self.left_ns) * self.columns // self.span_ns
 
     def time_of(self, column: int) -> int:
-        return self.clamp(self.left_ns + column * self.span_ns // self.columns)
+        """The first moment of a column."""
+        return self.clamp(self.left_ns - (-column * self.span_ns // self.columns))
 
     def clamp(self, time_ns: int) -> int:
         return min(self.end_ns, max(self.start_ns, time_ns))

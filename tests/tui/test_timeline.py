@@ -86,6 +86,8 @@ def test_zooming_keeps_the_moment_in_its_column_and_never_leaves_the_session() -
     assert near.panned(-1000).left_ns == 0
     assert near.panned(1000).left_ns + near.span_ns == 10 * S
     assert near.zoomed(100, 5 * S).span_ns == 10 * S
+    odd = View.whole(1, 3_999_999_999, 97)
+    assert [odd.column(odd.time_of(column)) for column in range(97)] == list(range(97))
     assert whole.zoomed(1e-9, 0).span_ns == lanes.SHORTEST_NS
     assert near.showing(0).column(0) >= 0
     assert near.showing(10 * S - 1).column(10 * S - 1) < 100

@@ -113,8 +113,9 @@ class SessionsPane(LinesPane):
         first = Text.assemble((session.id, "bold"), (f"  {printable(facts)}", palette.dim), no_wrap=True)
         if session.reason:
             key = self.face.registry["sessions_recover"].first_key()
+            cure = f"{key} repairs it: " if session.state in ("corrupt", "recording", "unsaved") else ""
             style = palette.bad if session.state == "corrupt" else palette.warn
-            second = Text(f"{glyphs.needs} {key} repairs it: {session_deeds.reason_of(session)}", style)
+            second = Text(f"{glyphs.needs} {cure}{session_deeds.reason_of(session)}", style)
         elif session.note:
             second = Text(printable(session.note))
         else:

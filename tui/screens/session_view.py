@@ -223,7 +223,7 @@ class TimelinePane(LinesPane):
         steps = {"left": -1, "right": 1, "pageup": -self.view.columns // 2, "pagedown": self.view.columns // 2}
         bare = event.key.removeprefix("shift+")
         if bare in steps:
-            self.go_to(self.cursor_ns + steps[bare] * self.view.column_ns, extend=bare != event.key)
+            self.go_to(self.view.time_of(self.view.column(self.cursor_ns) + steps[bare]), extend=bare != event.key)
         elif bare in ("home", "end"):
             self.go_to(self.view.start_ns if bare == "home" else self.view.end_ns, extend=bare != event.key)
         elif event.key in ("up", "down"):
