@@ -60,6 +60,11 @@ def find_settings_file(
     return None, "built-in defaults"
 
 
+def settings_file_to_write(config: Path | None = None) -> Path:
+    """Where something that a person wants saved goes: into the file in force, else into their config folder."""
+    return find_settings_file(config)[0] or user_config_folder() / FILE_NAME
+
+
 def _looks_like_ours(path: Path) -> bool:
     """Other programs have a ``config.toml`` too; one that parses and shares no table with ours is not ours."""
     try:

@@ -20,6 +20,7 @@ from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.screen import Screen
+from textual.widget import Widget
 
 from tui import hints, theme
 from tui.actions import PANES, REGISTRY
@@ -78,6 +79,9 @@ class SecondseatApp(TalkingApp):
         self._ctrl_c_s = -SECOND_CTRL_C_S
         self._wait_then_quit = False
         self._bell = False
+        self._settings: Settings | None = None
+        self.config = ""
+        """The settings file that was named for this run; empty: the usual one."""
         self._global_keys: frozenset[str] = frozenset({"f5", "f6", "f7", "f8"})
         self._alert = -1  # no snapshot yet: what happened before is not rung for
         self._slots = itertools.count()
@@ -134,6 +138,7 @@ class SecondseatApp(TalkingApp):
             merged.setdefault(action_id, ",".join((key, *letters)))
 
         def apply() -> None:
+            self._settings = settings
             registry, wrong = self._actions.with_keys(merged)
             self.registry = registry.present(attached=self.host.attached)
             self._bindings = BindingsMap(self._make_bindings())
@@ -153,6 +158,26 @@ class SecondseatApp(TalkingApp):
                 self.note("warning", line)
 
         self.soon(apply)
+
+    def settings(self) -> Settings:
+        """The settings in force; the defaults as long as they have not been read."""
+        from data.settings import Settings
+
+        return self._settings or Settings()
+
+    def save_settings(self, changes: dict[str, Any]) -> None:
+        """Write single values to the person's ``config.toml``, because they asked for it."""
+        from data.settings_io import save_settings, settings_file_to_write
+
+        if not changes:
+            self.tell("info", "nothing to save: every field is empty, so the settings hold already", log=False)
+            return
+
+        def saved(line: str) -> None:
+            self.tell("info", f"in force from the next start: {line}")
+
+        config = Path(self.config) if self.config else None
+        self.desk.quick(lambda: save_settings(settings_file_to_write(config), changes), saved, lambda e: self.tell("error", one_line(e)))
 
     # ---- keys
 
@@ -301,11 +326,13 @@ class SecondseatApp(TalkingApp):
         return 1.0 / hz / max(1, len(self._live_panes()))
 
     def _live_panes(self) -> list[LinesPane]:
-        """The panes of the present screen that are seen."""
-        try:
-            return [pane for pane in self.screen.query(LinesPane) if pane.is_on_screen and pane.size.width]
-        except Exception:  # no screen at the very beginning and end
-            return []
+        """The panes that are seen: of the present screen, and behind a dialog of those it covers only in part."""
+        panes: list[LinesPane] = []
+        for screen in reversed(self._screen_stacks.get(self._current_mode, [])):
+            panes += [pane for pane in screen.query(LinesPane) if pane.size.width and pane.display and pane.is_attached]
+            if not screen.is_modal:
+                break
+        return [pane for pane in panes if all(node.display for node in pane.ancestors if isinstance(node, Widget))]
 
     def _tick(self) -> None:
         """One pane is brought up to date; the next one's turn comes a slot later."""

@@ -35,14 +35,14 @@ def edit(app: SecondseatApp) -> None:
 
 def _open_form(app: SecondseatApp, action: Action, then: Callable[[], None]) -> None:
     from tui.parameters import Parameters
-    from tui.screens.dialogs import ParametersForm
+    from tui.screens.form import ParametersForm
 
     def accepted(values: Parameters | None) -> None:
         if values is not None:
             app.memory.keep_parameters(action.id, values.model_dump())
             then()
 
-    app.push_screen(ParametersForm(action.title, action.form, app.memory.parameters(action.id)), accepted)
+    app.push_screen(ParametersForm(action, app.memory.parameters(action.id), app.settings()), accepted)
 
 
 def arm(app: SecondseatApp) -> None:

@@ -6,11 +6,18 @@ Imported when a form opens or an action with parameters runs, never at start-up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from data.settings import LEVELS, Settings
+
 PilotName = Literal["expert", "novice", "random"]
+
+
+def _setting(path: str, quick: str = "") -> dict[str, Any]:
+    """Which value of ``config.toml`` stands behind a field; ``{level}`` is the action's, ``quick`` the one of a quick run."""
+    return {"setting": path, "quick_setting": quick or path}
 
 
 class Parameters(BaseModel):
@@ -26,22 +33,55 @@ class DemoParameters(Parameters):
 class SourceParameters(Parameters):
     """What is captured."""
 
-    kind: Literal["arena", "screen"] = Field(default="arena", description="the embedded arena, or a window of the screen")
-    window: str = Field(default="", max_length=500, description="screen: part of the window's title; empty: the game's own")
+    kind: Literal["arena", "screen"] = Field(
+        default="arena", description="the embedded arena, or a window of the screen", json_schema_extra=_setting("capture.source")
+    )
+    window: str = Field(
+        default="",
+        max_length=500,
+        description="screen: part of the window's title; empty: the game's own",
+        json_schema_extra=_setting("capture.window"),
+    )
+    fps: int | None = Field(default=None, ge=1, le=240, description="pictures per second", json_schema_extra=_setting("capture.fps"))
 
 
 class TrainParameters(Parameters):
-    """How a level is trained."""
+    """How a level is trained. What is empty is as the settings say."""
 
     quick: bool = Field(default=False, description="fewer epochs: for a first look")
-    epochs: int | None = Field(default=None, ge=1, le=100_000, description="empty: what the settings say")
+    epochs: int | None = Field(
+        default=None,
+        ge=1,
+        le=100_000,
+        description="passes over the sessions",
+        json_schema_extra=_setting("training.{level}.epochs", "training.{level}.quick_epochs"),
+    )
+    batch_size: int | None = Field(
+        default=None,
+        ge=1,
+        le=65_536,
+        description="examples per step",
+        json_schema_extra=_setting("training.{level}.batch_size", "training.{level}.quick_batch_size"),
+    )
+    lr: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        allow_inf_nan=False,
+        description="highest learning rate",
+        json_schema_extra=_setting("training.{level}.lr", "training.{level}.quick_lr"),
+    )
+    seed: int | None = Field(
+        default=None, ge=0, le=2**31 - 1, description="seed of everything random", json_schema_extra=_setting("training.seed")
+    )
+    resume: bool = Field(default=False, description="go on with the newest run")
 
 
 class DetectorParameters(Parameters):
     """How the detector is trained."""
 
     quick: bool = Field(default=False, description="fewer pictures and epochs: for a first look")
-    epochs: int | None = Field(default=None, ge=1, le=10_000, description="empty: the recipe's own")
+    epochs: int | None = Field(default=None, ge=1, le=10_000, description="passes over the pictures; empty: the recipe's own")
 
 
 class ArmParameters(Parameters):
@@ -86,3 +126,29 @@ def from_kept(form: str, kept: Mapping[str, object]) -> tuple[Parameters, tuple[
 def arguments(parameters: Parameters) -> dict[str, Any]:
     """What goes to the engine: fields that are left to the settings (None or empty) are not sent."""
     return {name: value for name, value in parameters.model_dump().items() if value is not None and value != ""}
+
+
+def setting_of(model: type[Parameters], name: str, level: str, quick: bool) -> str:
+    """The place in ``config.toml`` of a field (``training.executor.epochs``); empty when it has none."""
+    extra = model.model_fields[name].json_schema_extra
+    if not isinstance(extra, dict):
+        return ""
+    path = cast("dict[str, str]", extra)["quick_setting" if quick else "setting"]
+    return "" if "{level}" in path and level not in LEVELS else path.format(level=level)
+
+
+def in_force(settings: Settings, path: str) -> str:
+    """What the settings say at a place, as a person would type it."""
+    value: Any = settings
+    for key in path.split("."):
+        value = getattr(value, key)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def refusal(model: type[Parameters], values: Mapping[str, Any]) -> dict[str, str]:
+    """For each field that cannot be used, what is wrong and what is allowed; empty when all can."""
+    try:
+        model.model_validate(values)
+    except ValidationError as error:
+        return {str(d["loc"][0]): f"{d['msg'][:1].lower()}{d['msg'][1:]}, not {d['input']!r}" for d in reversed(error.errors())}
+    return {}

@@ -75,6 +75,8 @@ def run_app(
     try:
         app = _make_app(load_settings, debug, attach_to, factory, folder, terminal)
         host = app.host
+        if "--config" in words:
+            app.config = words[words.index("--config") + 1]
         if attach_to is None:
             app.hand_over = lambda: _hand_over(host, words)
         wake.ask_to_leave = app.ask_to_leave

@@ -93,6 +93,6 @@ def test_a_registry_finds_by_id() -> None:
 
 def test_kept_parameters_that_no_longer_fit_fall_back() -> None:
     values, wrong = from_kept("train", {"quick": True, "epochs": "many", "gone": 3})
-    assert arguments(values) == {"quick": True}
+    assert arguments(values) == {"quick": True, "resume": False}
     assert len(wrong) == 1
     assert "train.epochs = 'many'" in wrong[0]

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from fake import FakeCenter, full_state, idle_state
 from harness import face, screen_text, until
 from textual.widgets import Input, Select
@@ -13,7 +14,8 @@ from tui.memory import Memory
 from tui.panes.actions import ActionsPane
 from tui.panes.log import LogPane
 from tui.panes.losses import LossesPane
-from tui.screens.dialogs import AskLetter, AskText, ParametersForm
+from tui.screens.dialogs import AskLetter, AskText
+from tui.screens.form import ParametersForm
 from tui.screens.live import LiveScreen
 
 
@@ -38,6 +40,22 @@ async def test_function_keys_work_in_dialogs_and_letters_do_not() -> None:
         await pilot.press("r", "x", "exclamation_mark", "f6", "f8")
         assert app.screen.query_one(Input).value == "rx!"
         assert [name for name, _ in center.commands] == ["record_toggle", "record_save", "stop_all"]
+
+
+async def test_a_dialog_holds_up_neither_recording_nor_the_picture() -> None:
+    """What is behind a dialog goes on: the status line tells of a recording that begins by a key or elsewhere."""
+    async with face() as (app, pilot, center):
+        await pilot.press("a")
+        dialog = app.screen
+        assert isinstance(dialog, AskLetter)
+        await pilot.press("f5")
+        await until(lambda: "● REC 00:00:00" in screen_text(app))
+        assert "Arm and fly" in screen_text(app)
+        center.state = replace(center.state, recorder=replace(center.state.recorder, duration_s=61.0))
+        await until(lambda: "● REC 00:01:01" in screen_text(app))
+        await pilot.press("f6")
+        await until(lambda: "not recording" in screen_text(app))
+        assert app.screen is dialog
 
 
 async def test_arming_asks_names_the_window_and_enter_does_not_confirm() -> None:
@@ -92,17 +110,52 @@ async def test_the_form_is_made_from_the_model_and_remembered(tmp_path: Path) ->
         await pilot.press("e")
         form = app.screen
         assert isinstance(form, ParametersForm)
-        form.query_one("#field-quick", Select).value = True
         epochs = form.query_one("#field-epochs", Input)
-        epochs.value = "many"
+        assert epochs.placeholder == "60, as the settings say"
+        form.query_one("#field-quick", Select).value = True
+        await until(lambda: epochs.placeholder == "10, as the settings say")
+        await pilot.press("tab", *"many")
+        assert epochs.value == "many"
+        assert center.commands == [], "letters are text here"
+        await until(lambda: form.query_one("#error-epochs").display)
+        assert "not 'many'" in screen_text(app)
         await pilot.press("ctrl+r")
         assert app.screen is form
-        assert "many" in screen_text(app)
+        assert form.focused is epochs
+        await pilot.press("ctrl+n")
+        assert form.query_one("#field-quick", Select).value is False
+        assert not form.query_one("#error-epochs").display
         epochs.value = "7"
         await pilot.press("ctrl+r")
         await until(lambda: center.commands)
-        assert center.commands == [("train", {"quick": True, "epochs": 7, "level": "executor"})]
-    assert json.loads((tmp_path / "face.json").read_text())["parameters"]["train_executor"] == {"quick": True, "epochs": 7}
+        assert center.commands == [("train", {"quick": False, "epochs": 7, "resume": False, "level": "executor"})]
+    kept = json.loads((tmp_path / "face.json").read_text())["parameters"]["train_executor"]
+    assert kept == {"quick": False, "epochs": 7, "batch_size": None, "lr": None, "seed": None, "resume": False}
+
+
+async def test_only_an_explicit_key_writes_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unknown keys and comments stay; what a form keeps goes into the state folder alone."""
+    from data.settings_io import load_settings
+
+    config = tmp_path / "config.toml"
+    config.write_text("# mine\ncolour = 3\n[training.executor]\nepochs = 'many'  # later\n")
+    monkeypatch.chdir(tmp_path)
+    before = config.read_text()
+    settings, notices = load_settings(config, strict=False)
+    assert len(notices) == 2
+    async with face() as (app, pilot, center):
+        app.config = str(config)
+        app.use_settings(settings, notices)
+        await until(lambda: sum("config.toml" in notice.text for notice in app.all_notices()) == 2)
+        pane = app.screen.query_one(ActionsPane)
+        pane.selected = [a.id for a in app.registry.launcher()].index("train_executor")
+        await pilot.press("e", "tab", *"12", "ctrl+r")
+        await until(lambda: center.commands)
+        assert config.read_text() == before
+        await pilot.press("e", "ctrl+o")
+        await until(lambda: config.read_text() != before)
+        assert config.read_text() == before.replace("'many'", "12")
+        await until(lambda: "in force from the next start" in screen_text(app))
 
 
 async def test_the_launcher_by_keys_and_mouse() -> None:
@@ -112,6 +165,9 @@ async def test_the_launcher_by_keys_and_mouse() -> None:
         assert center.commands.pop() == ("record_discard", {})
         y = next(y for y, row in enumerate(pane._rows) if not isinstance(row, str) and row.id == "demo")
         await pilot.click(pane, offset=(6, y + 1))
+        assert pane.chosen.id == "demo"
+        assert center.commands == [], "one click chooses"
+        await pilot.click(pane, offset=(6, y + 1), times=2)
         await until(lambda: center.commands)
         assert center.commands.pop() == ("source", {"kind": "arena", "pilot": "expert"})
         await pilot.click(pane, offset=(6, y + 1), button=3)

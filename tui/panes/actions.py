@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 
 from engine.state import EngineState, JobState
-from tui.panes.base import LinesPane, cut, highlighted
+from tui.charts import sparkline
+from tui.panes.base import LinesPane, brief, clock, cut, highlighted, wrapped
 from tui.panes.status import percent
 from tui.registry import Action
 
@@ -48,21 +50,37 @@ class ActionsPane(LinesPane):
         elif at >= self._top + height:
             self._top = at - height + 1
         self._top = max(0, min(self._top, len(rows) - height))
-        self._rows = rows[self._top : self._top + height]
-        self.set_lines([self._compose_row(row, state, width) for row in self._rows])
+        why = self._why(state, width)
+        room = height - len(why)
+        if why and at >= self._top + room:
+            self._top = at - room + 1
+        self._rows = rows[self._top : self._top + room]
+        lines = [self._compose_row(row, state, width) for row in self._rows]
+        self.set_lines([*lines, *(Text() for _ in range(room - len(lines))), *why] if why else lines)
+
+    def _why(self, state: EngineState, width: int) -> list[Text]:
+        """Why the chosen row's job failed, on the lowest lines; its key tells the rest."""
+        job = self.job_of(self.chosen, state)
+        if job is None or job.phase != "failed":
+            return []
+        text = f"{self.look.glyphs.failed} {job.message or 'failed without a word'}"
+        lines = wrapped(Text(text, self.look.palette.bad), width)
+        if len(lines) > 2:
+            lines = [lines[0], cut(Text(text[len(lines[0].plain) :].strip(), self.look.palette.bad), width, self.look.glyphs.ellipsis)]
+        return lines
 
     def _compose_row(self, row: Action | str, state: EngineState, width: int) -> Text:
         palette, glyphs = self.look.palette, self.look.glyphs
         if isinstance(row, str):
             return Text(row, palette.dim)
         chosen = row is self.chosen and self.has_focus
-        sign, note, style = self.row_state(row, state)
+        sign, notes, style = self.row_state(row, state)
         keys = row.key_text()
         line = Text(f"{glyphs.pointer if row is self.chosen else ' '}{sign or ' '} ", style, no_wrap=True)
         line.append(row.launcher, palette.strong if row.id == self.face.next_step else "")
+        room = width - line.cell_len - 1
+        note = next((note for note in notes if cell_len(note) <= room), notes[-1] if notes else "")
         right = Text(note or keys, style if note else palette.dim)
-        if line.cell_len + right.cell_len >= width and " " in note:
-            right = Text(note.rsplit(" ", 1)[1], style)  # the percentage alone
         cut(line, max(4, width - right.cell_len - 1), glyphs.ellipsis)
         line.append(" " * max(1, width - line.cell_len - right.cell_len))
         line.append_text(right)
@@ -73,33 +91,58 @@ class ActionsPane(LinesPane):
             line.stylize(palette.accent)
         return line
 
-    def row_state(self, action: Action, state: EngineState) -> tuple[str, str, str]:
-        """The sign, the words at the right and the style of a row."""
+    def row_state(self, action: Action, state: EngineState) -> tuple[str, tuple[str, ...], str]:
+        """The sign, the words at the right (the longest that fit are shown) and the style of a row."""
         palette, glyphs = self.look.palette, self.look.glyphs
         if action.id == "record":
             phase = state.recorder.phase
             if phase == "recording":
-                return glyphs.recording, "recording", palette.bad
+                return glyphs.recording, (f"recording {clock(state.recorder.duration_s)[3:]}", "recording"), palette.bad
             if phase in ("paused", "unsaved", "saving"):
-                return glyphs.needs, phase, palette.warn
-            return glyphs.off, "", ""
+                return glyphs.needs, (phase,), palette.warn
+            return glyphs.off, (), ""
         if action.id == "arm":
             phase = state.bot.phase
             if phase == "flying":
-                return glyphs.running, "flying", palette.bad
-            return (glyphs.off, "", "") if phase == "disarmed" else (glyphs.needs, phase, palette.warn)
+                return glyphs.running, ("flying",), palette.bad
+            return (glyphs.off, (), "") if phase == "disarmed" else (glyphs.needs, (phase,), palette.warn)
         job = self.job_of(action, state)
         if job is not None:
             match job.phase:
-                case "running" | "queued":
-                    return glyphs.running, f"{job.stage.replace('epoch ', 'ep ')} {percent(job)}".strip(), palette.learn
+                case "running":
+                    return glyphs.running, self._progress(action, job), palette.learn
+                case "queued":
+                    return glyphs.waiting, ("waits its turn", "waits"), palette.dim
                 case "failed":
-                    return glyphs.failed, "failed", palette.bad
+                    return glyphs.failed, ("failed",), palette.bad
                 case "cancelled":
-                    return glyphs.off, "stopped", palette.dim
+                    return glyphs.off, ("stopped",), palette.dim
                 case "done":
-                    return glyphs.good, "done", palette.good
-        return "", "", ""
+                    return glyphs.good, (*self._result(action), "done"), palette.good
+        if action.command == "train" and action.fixed.get("level") != "detector" and not state.sessions:
+            return "", (f"{action.first_key()}  needs a session".strip(), "needs a session"), palette.dim
+        result = self._result(action)
+        return "", (f"{result[0]}  {action.first_key()}".strip(), *result) if result else (), palette.dim
+
+    def _progress(self, action: Action, job: JobState) -> tuple[str, ...]:
+        """Stage, share, the loss so far and the time left; less and less of it."""
+        run = self.face.runs.levels.get(str(action.fixed.get("level", "")))
+        loss = run.curves.get("train_loss") if run is not None else None
+        spark = sparkline(loss.values[-200:], 4, self.look.glyphs.blocks) if loss is not None else ""
+        eta = "" if job.eta_s is None else brief(job.eta_s)
+        stage = job.stage.replace("epoch ", "ep ")
+        parts = ((stage, percent(job), spark, eta), (percent(job), spark, eta), (stage, percent(job)), (percent(job), eta), (percent(job),))
+        return tuple(" ".join(filter(None, some)) for some in parts)
+
+    def _result(self, action: Action) -> tuple[str, ...]:
+        """What the newest run of the row's level reached."""
+        run = self.face.runs.levels.get(str(action.fixed.get("level", "")))
+        if run is None:
+            return ()
+        if (found := run.figure("val_map50")) is not None:
+            return (f"map {found:.2f}",)
+        loss = run.curves.get("val_loss")
+        return (f"last {loss.values[-1]:.2f}",) if loss else ()
 
     def job_of(self, action: Action, state: EngineState) -> JobState | None:
         """The newest job that this row started."""
@@ -160,7 +203,7 @@ class ActionsPane(LinesPane):
         self.show(self.face.newest)
         if event.button == 3:
             self.face.run_action_id("edit")
-        else:
+        elif event.chain == 2:
             self.face.run_action_id(row.id)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:

@@ -161,6 +161,13 @@ def clock(seconds: float) -> str:
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
+def brief(seconds: float) -> str:
+    """A time left: 40s, 2m, 1.5h."""
+    if seconds < 60:
+        return f"{max(0, seconds):.0f}s"
+    return f"{seconds / 60:.0f}m" if seconds < 3600 else f"{seconds / 3600:.1f}h"
+
+
 def size(count: float) -> str:
     """Bytes as a person reads them: 412 MB, 1.2 GB."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

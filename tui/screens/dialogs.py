@@ -1,24 +1,20 @@
-"""Dialogs: a question answered by a letter, a line of text, a form made from a parameters model.
+"""Dialogs: a question answered by a letter, and a line of text.
 
 None of them stops anything: recording and the function keys go on while a dialog is open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, cast, get_args, get_origin
+from collections.abc import Sequence
+from typing import ClassVar
 
-from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Button, Input, Select, Static
-
-from tui.parameters import FORMS, Parameters, from_kept
+from textual.widgets import Input, Static
 
 
 class AskLetter(ModalScreen[str]):
@@ -82,74 +78,3 @@ class AskText(ModalScreen[str | None]):
         if event.key == "escape":
             event.stop()
             self.dismiss(None)
-
-
-class ParametersForm(ModalScreen[Parameters | None]):
-    """A form made from a model of ``tui.parameters``: one row per field, its description under it."""
-
-    def __init__(self, title: str, form: str, kept: Mapping[str, object]) -> None:
-        super().__init__()
-        self._title = title
-        self._model = FORMS[form]
-        self._start, self._notices = from_kept(form, kept)
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="dialog", classes="form") as box:
-            box.border_title = self._title
-            with VerticalScroll(id="fields"):
-                for notice in self._notices:
-                    yield Static(Text(f"! {notice}"), classes="error")
-                for name, info in self._model.model_fields.items():
-                    yield from self._field(name, info)
-            yield Static("", id="error", classes="error")
-            yield Button("ctrl+r  keep and run", id="run", variant="primary")
-            yield Static("tab next field, ctrl+r or the button runs, esc goes back", classes="help")
-
-    def _field(self, name: str, info: FieldInfo) -> ComposeResult:
-        value: Any = getattr(self._start, name)
-        label = name.replace("_", " ")
-        yield Static(Text.assemble((label, "bold"), f"  {info.description or ''}"), classes="label")
-        if info.annotation is bool or get_origin(info.annotation) is Literal:
-            # A check box would tell its state by colour alone.
-            choices = [("no", False), ("yes", True)] if info.annotation is bool else [(str(v), v) for v in get_args(info.annotation)]
-            yield Select(choices, value=value, allow_blank=False, id=f"field-{name}")
-        else:
-            yield Input("" if value is None else str(value), id=f"field-{name}")
-
-    def values(self) -> dict[str, Any]:
-        """What stands in the fields; an empty text is None where the field allows it."""
-        out: dict[str, Any] = {}
-        for name, info in self._model.model_fields.items():
-            widget = self.query_one(f"#field-{name}")
-            if isinstance(widget, Input):
-                text = widget.value.strip()
-                out[name] = None if not text and type(None) in get_args(info.annotation) else text
-            else:
-                out[name] = cast("Select[Any]", widget).value
-        return out
-
-    def accept(self) -> None:
-        try:
-            model = self._model.model_validate(self.values())
-        except ValidationError as error:
-            detail = error.errors()[0]
-            self.query_one("#error", Static).update(Text(f"{detail['loc'][0]}: {detail['msg']}, not {detail['input']!r}"))
-            self.query_one(f"#field-{detail['loc'][0]}").focus()
-            return
-        self.dismiss(model)
-
-    def on_button_pressed(self, event: Button.Pressed) -> None:
-        event.stop()
-        self.accept()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.focus_next()
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(None)
-        elif event.key == "ctrl+r":
-            event.stop()
-            self.accept()
