@@ -15,14 +15,13 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from data.files import free_bytes, write_refusal
 from data.settings import Settings
-
-State = Literal["ok", "warn", "missing"]
+from engine import doctor_desktop as desktop
+from engine.doctor_desktop import Check
 
 GB: Final = 1_000_000_000
 BYTES_PER_HOUR: Final = 2 * GB
@@ -34,18 +33,9 @@ COACH_KEY_VARIABLES: Final = (
     "OPENAI_API_KEY",
     "OPENROUTER_API_KEY",
 )
+_LONGEST_ROOT: Final = 140
 KEYRING_NAME: Final = ("secondseat", "coach")
 _KEYRING_DEADLINE_S: Final = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at. ``remedy`` is empty when nothing needs doing."""
-
-    name: str
-    state: State
-    text: str
-    remedy: str = ""
 
 
 def checks(settings: Settings | None = None, *, deep: bool = False) -> list[Check]:
@@ -55,10 +45,10 @@ def checks(settings: Settings | None = None, *, deep: bool = False) -> list[Chec
     """
     settings = settings or Settings()
     tools: list[tuple[str, Callable[[], Check]]] = [
-        ("display", _display),
-        ("capture", _capture),
-        ("hotkeys", lambda: _hotkeys(settings)),
-        ("injection", _injection),
+        ("display", desktop.display),
+        ("capture", desktop.capture),
+        ("hotkeys", lambda: desktop.hotkeys(settings)),
+        ("injection", desktop.injection),
         ("detector", lambda: _detector(settings)),
         ("gpu", lambda: _gpu(deep)),
         ("disk", lambda: _disk(settings)),
@@ -75,111 +65,6 @@ def _guarded(name: str, look: Callable[[], Check]) -> Check:
         return look()
     except Exception as error:
         return Check(name, "warn", f"could not be checked: {type(error).__name__}: {' '.join(str(error).split())}")
-
-
-def _display() -> Check:
-    if sys.platform in {"win32", "darwin"}:
-        return Check("display", "ok", "the desktop of this session")
-    shown = os.environ.get("DISPLAY", "")
-    if _is_remote(shown):
-        return Check("display", "warn", f"DISPLAY={shown} is on another machine and was not asked", "capture and flying need a local one")
-    from engine.platforms.port import PlatformError
-
-    try:
-        from engine.platforms.xlib import open_display
-
-        connection = open_display()
-    except PlatformError as error:
-        what, _, remedy = str(error).partition("; ")
-        return Check("display", "missing", what, remedy or "only the arena can be recorded and flown here")
-    except ImportError:
-        return Check("display", "missing", "the package python-xlib is not installed", "reinstall secondseat")
-    try:
-        screen = connection.screen()
-        return Check("display", "ok", f"X11 {shown} {screen.width_in_pixels}x{screen.height_in_pixels}")
-    finally:
-        connection.close()
-
-
-def _is_remote(display: str) -> bool:
-    host = display.rpartition(":")[0]
-    return host not in {"", "unix", "localhost", "127.0.0.1"} and not host.startswith("/")
-
-
-def _capture() -> Check:
-    if sys.platform not in {"win32", "darwin"} and (not os.environ.get("DISPLAY") or _is_remote(os.environ["DISPLAY"])):
-        return Check("capture", "missing", "no screen to capture; the arena works without", "see display")
-    try:
-        mss = importlib.import_module("mss")
-        with mss.MSS() as grabber:
-            monitors = grabber.monitors[1:]
-            status = str(getattr(grabber, "performance_status", "") or "")
-    except ImportError:
-        return Check("capture", "missing", "the package mss is not installed", "reinstall secondseat")
-    except Exception as error:  # mss raises its own, X's and the system's errors here
-        return Check("capture", "missing", f"the screen cannot be read: {' '.join(str(error).split())}", "see display")
-    sizes = ", ".join(f"{m['width']}x{m['height']}{m['left']:+d}{m['top']:+d}" for m in monitors)
-    slow = "unavailable" in status.lower() or "slow" in status.lower()
-    return Check("capture", "warn" if slow else "ok", f"mss, {len(monitors)} monitor{'s' if len(monitors) != 1 else ''}: {sizes}")
-
-
-def _extension(name: str) -> Any:
-    """An X extension's connection while it is there, else None."""
-    from engine.platforms.xlib import open_display
-
-    connection = open_display()
-    return connection if connection.has_extension(name) else connection.close()
-
-
-def _hotkeys(settings: Settings) -> Check:
-    keys = ", ".join(key.upper() for key in (settings.keys.record, settings.keys.save, settings.keys.discard, settings.actuator.stop_key))
-    if sys.platform in {"win32", "darwin"}:
-        if importlib.util.find_spec("pynput") is None:
-            return Check(
-                "hotkeys", "missing", "the package pynput is not installed; keys work in this terminal only", "reinstall secondseat"
-            )
-        return Check("hotkeys", "ok", f"{keys} through pynput")
-    connection = _x_or_none("XInputExtension")
-    if connection is None:
-        return Check("hotkeys", "warn", f"{keys} work in this terminal only: no X server with XInput2", "see display")
-    try:
-        xinput = importlib.import_module("Xlib.ext.xinput")  # connection.xinput_query_version asks for 2.0 only
-        opcode = connection.display.get_extension_major("XInputExtension")
-        version = xinput.XIQueryVersion(display=connection.display, opcode=opcode, major_version=2, minor_version=2)
-        found = (int(version.major_version), int(version.minor_version))
-    finally:
-        connection.close()
-    if found < (2, 1):
-        return Check(
-            "hotkeys",
-            "warn",
-            f"XInput {found[0]}.{found[1]} misses events while a game grabs the keyboard",
-            "use an X server with XInput 2.1",
-        )
-    return Check("hotkeys", "ok", f"{keys} from any focus, XInput {found[0]}.{found[1]}")
-
-
-def _injection() -> Check:
-    if sys.platform == "win32":
-        return Check("injection", "ok", "SendInput; a game that runs as administrator takes none")
-    if sys.platform == "darwin":
-        return Check("injection", "warn", "needs the Accessibility permission for this terminal", "grant it in the privacy settings")
-    connection = _x_or_none("XTEST")
-    if connection is None:
-        return Check("injection", "missing", "no X server with XTEST; only the arena can be flown", "see display")
-    connection.close()
-    return Check("injection", "ok", "XTEST")
-
-
-def _x_or_none(extension: str) -> Any:
-    from engine.platforms.port import PlatformError
-
-    if not os.environ.get("DISPLAY") or _is_remote(os.environ["DISPLAY"]):
-        return None
-    try:
-        return _extension(extension)
-    except (PlatformError, ImportError):
-        return None
 
 
 def _detector(settings: Settings) -> Check:
@@ -220,11 +105,30 @@ def _disk(settings: Settings) -> Check:
     refusal = write_refusal(root) if root.exists() else _parent_refusal(root)
     if refusal:
         return Check("disk", "missing", *_split(refusal))
+    too_long = _long_path(root)
+    if too_long:
+        return Check("disk", "warn", *_split(too_long))
     free = free_bytes(root)
     text = f"{root}: {free / GB:.0f} GB free = {free / BYTES_PER_HOUR:.0f} h"
     if free < GB:
         return Check("disk", "missing", text, "free some space, or choose another folder in [paths] workspace")
     return Check("disk", "warn" if free < 5 * GB else "ok", text, "free some space" if free < 5 * GB else "")
+
+
+def _long_path(root: Path) -> str:
+    """Windows takes paths of 260 letters unless it was told otherwise; a session's are up to a hundred longer than the workspace's."""
+    if sys.platform != "win32" or len(str(root)) <= _LONGEST_ROOT or _takes_long_paths():
+        return ""
+    return f"{root}: {len(str(root))} letters leave too few for what is inside; choose a shorter one ([paths] workspace)"
+
+
+def _takes_long_paths() -> bool:
+    winreg: Any = importlib.import_module("winreg")
+    try:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\FileSystem") as key:
+            return bool(winreg.QueryValueEx(key, "LongPathsEnabled")[0])
+    except OSError:
+        return False
 
 
 def _parent_refusal(root: Path) -> str:

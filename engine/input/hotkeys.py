@@ -88,6 +88,11 @@ class Hotkeys:
         return self._last
 
     @property
+    def backend(self) -> str:
+        """What listens, or listened before it died; empty when nothing does."""
+        return self._backend
+
+    @property
     def state(self) -> str:
         """For the status line: the backend's name, or "off: why", or "dead: why"."""
         dead = self._death()
