@@ -15,6 +15,7 @@ import psutil
 import pytest
 from ptyrun import HERE, PtyRun
 
+from data.catalog import describe
 from data.checkpoint import load
 from data.locks import identity
 from engine.endpoint import endpoint_path
@@ -129,22 +130,25 @@ def test_an_engine_whose_terminal_nobody_reads_can_be_ended(house: House) -> Non
 
 
 def test_several_engines_are_told_apart_by_name(house: House) -> None:
-    for name in ("home", "lab"):
-        house.start("headless", "--name", name, "--workspace", str(house.workspace / name))
-    until(lambda: up("home") and up("lab"))
+    house.start("headless", "--name", "lab", "--workspace", str(house.workspace / "lab"))
+    recording = house.start("record", "--pilot", "expert")
+    until(lambda: up("record") and up("lab"))
     again = house.call("headless", "--name", "lab")
     assert again.returncode == 1
     assert "another engine runs as lab" in again.stderr.splitlines()[-1]
     assert "Traceback" not in again.stderr
     told = house.call("status")
     assert (told.returncode, told.stdout) == (1, "")
-    assert "several engines run: home, lab; say which with --name" in told.stderr
+    assert "several engines run: lab, record; say which with --name" in told.stderr
     state = json.loads(house.call("status", "--name", "lab", "--json").stdout)
     assert (state["name"], state["workspace"]) == ("lab", str(house.workspace / "lab"))
     assert EngineState.from_json(state).pid == state["pid"]
     listed = house.call("engines").stdout
-    assert [line.split()[0] for line in listed.splitlines()] == ["name", "home", "lab"]
-    assert house.call("stop", "--name", "home", "--wait").returncode == 0
+    assert [line.split()[0] for line in listed.splitlines()] == ["name", "lab", "record"]
+    until(lambda: engine("record").recorder.steps > 5)
+    assert house.call("stop", "--name", "record", "--wait").returncode == 0
+    assert recording.wait(10) == 0, "a recording in another terminal is ended and saved like any engine"
+    assert [describe(path).state for path in (house.workspace / "sessions").iterdir()] == ["saved"]
     assert [hello.name for hello in running()] == ["lab"]
     assert house.call("stop", "--wait").returncode == 0, "the only one needs no name"
 

@@ -59,12 +59,39 @@ def test_bytes_that_are_not_text_do_no_harm(start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("term", "f5"), [("xterm-256color", b"\x1b[15~"), ("linux", b"\x1b[[E"), ("vt100", b"\x1b[15~"), ("screen-256color", b"\x1b[15~")]
+    ("term", "f5"),
+    [
+        ("xterm-256color", b"\x1b[15~"),
+        ("linux", b"\x1b[[E"),
+        ("vt100", b"\x1b[15~"),
+        ("screen", b"\x1b[15~"),
+        ("screen-256color", b"\x1b[15~"),
+        ("tmux-256color", b"\x1b[15~"),
+    ],
 )
 def test_f5_on_several_terminals(start, term: str, f5: bytes) -> None:
     run = start(env={"TERM": term}).up()
     run.type(f5)
     run.wait_for("REC ")
+
+
+@pytest.mark.parametrize("cuts", [(1,), (2,), (3, 4), (1, 2, 3, 4)])
+def test_an_escape_sequence_that_arrives_in_pieces_is_one_key(start, cuts: tuple[int, ...]) -> None:
+    """As over a slow line: the pieces come 20 ms apart, and no letter of the sequence is taken for a key of its own."""
+    run = start().up()
+    whole = b"\x1b[15~"
+    for begin, end in zip((0, *cuts), (*cuts, len(whole)), strict=True):
+        run.type(whole[begin:end])
+        time.sleep(0.02)
+    run.wait_for("REC ")
+    run.type("\x1b[<0;5;")  # half a mouse report, then silence, then a key
+    time.sleep(0.4)
+    run.type("1M")
+    run.type(b"\x1b[17~")  # F6
+    run.wait_for("not recording")
+    run.type("q")
+    assert run.wait() == 0
+    run.assert_whole()
 
 
 def test_a_small_terminal_says_so_and_recovers(start) -> None:
