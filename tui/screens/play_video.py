@@ -25,6 +25,8 @@ LOCAL_BYTES_S: Final = 56_000
 SSH_BYTES_S: Final = 24_000
 LEAST_FPS: Final = 4.0
 MOST_FPS: Final = 15.0
+_START_FPS: Final = 2 * LEAST_FPS
+"""What is believed of a quality before it is tried."""
 SPEEDS: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 CLOSE_S: Final = 2.0
 
@@ -69,10 +71,11 @@ class Player:
         self._times: NDArray[np.int64] = np.zeros(0, np.int64)
         self._last: Shown | None = None
         self._anew = True
+        self._first_of_kind = True
         self._ladder = _ladder(depth)
         self._step = 0
         self._fps = 0.0
-        self._possible_fps = MOST_FPS
+        self._possible_fps = _START_FPS
         self._shown_s = 0.0
         self.budget = Budget(bytes_s)
         self.playing = False
@@ -115,7 +118,7 @@ class Player:
 
     def seek(self, time_ms: int) -> None:
         """Go there; the best quality is tried again."""
-        self._step, self._possible_fps = 0, MOST_FPS
+        self._step, self._possible_fps = 0, _START_FPS
         self._change(at_ms=time_ms)
 
     def faster(self, by: int) -> None:
@@ -133,7 +136,7 @@ class Player:
         """The room for the picture; everything is drawn anew."""
         with self._changed:
             self._room = (columns, rows)
-            self._anew, self._step, self._possible_fps = True, 0, MOST_FPS
+            self._anew, self._step, self._possible_fps = True, 0, _START_FPS
             self._changed.notify()
 
     def draw_again(self) -> None:
@@ -213,8 +216,8 @@ class Player:
             self.marks(pixels, time_ms)
         cells = encode(pixels, quality.depth)
         last = self._last
-        same = last is not None and not anew and (last.at, last.depth) == (at, quality.depth)
-        changed = cells != last.cells if same and last is not None else np.ones(cells.shape, bool)
+        self._first_of_kind = last is None or anew or (last.at, last.depth) != (at, quality.depth)
+        changed = np.ones(cells.shape, bool) if last is None or self._first_of_kind else cells != last.cells
         shown = Shown(time_ms, cells, at, quality.depth, changed)
         self._last = shown
         self.budget.spend(cost(cells, changed, quality.depth))
@@ -230,13 +233,13 @@ class Player:
         apart_s = begin_s - self._shown_s
         self._fps = 1 / apart_s if not self._fps else self._fps + 0.2 * (1 / max(apart_s, 1e-3) - self._fps)
         self._shown_s = begin_s
-        if last.changed.all():
-            return  # the first of its kind costs more than those that follow
+        if self._first_of_kind:
+            return  # it costs more than those that follow
         paid_s = cost(last.cells, last.changed, last.depth) / self.budget.bytes_s
-        self._possible_fps += 0.3 * (1 / max(1e-3, end_s - begin_s, paid_s) - self._possible_fps)
+        self._possible_fps += 0.5 * (1 / max(1e-3, end_s - begin_s, paid_s) - self._possible_fps)
         if self._possible_fps < LEAST_FPS and self._step < len(self._ladder) - 1:
             self._step += 1
-            self._possible_fps, self._anew = MOST_FPS, True
+            self._possible_fps, self._anew = _START_FPS, True
 
 
 def _ladder(depth: Depth) -> tuple[Quality, ...]:
