@@ -22,7 +22,8 @@ def cost(cells: NDArray[np.int32], changed: NDArray[np.bool_], depth: Depth) -> 
     spans = int((np.diff(changed, axis=1, prepend=False) & changed).sum())
     new_run = np.diff(cells, axis=1, prepend=-1) != 0
     starts = changed & (new_run | np.diff(changed, axis=1, prepend=False))
-    return spans * _SPAN_BYTES + int(starts.sum()) * _RUN_BYTES[depth] + int(changed.sum()) * (3 if depth else 1)
+    blocks = changed & (cells >> 15 != cells & 0x7FFF) if depth else np.zeros_like(changed)
+    return spans * _SPAN_BYTES + int(starts.sum()) * _RUN_BYTES[depth] + int(changed.sum()) + 2 * int(blocks.sum())
 
 
 @dataclass(slots=True)
