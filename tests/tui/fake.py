@@ -77,10 +77,10 @@ def idle_state(workspace: str = "") -> EngineState:
 class FakeCenter:
     """Records commands; record_toggle and the like change the state as the engine would."""
 
-    attached = False
     link = ""
 
-    def __init__(self, state: EngineState | None = None, *, slow_start_s: float = 0.0, stop_s: float = 0.0) -> None:
+    def __init__(self, state: EngineState | None = None, *, slow_start_s: float = 0.0, stop_s: float = 0.0, attached: bool = False) -> None:
+        self.attached = attached
         self.state = state or idle_state()
         self.commands: list[tuple[str, dict[str, Any]]] = []
         self.stopped = 0

@@ -22,6 +22,7 @@ from league.arena.world import cache_folder
 from tests.support.served import FakeEngine, Running, serving
 from tui import cli
 from tui.commands.running import UNREAD_S, StatusLine, SteadyStderr
+from tui.spawn import StartError, start_headless
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs Unix sockets")
 SCRIPT = Path(sys.executable).parent / "secondseat"
@@ -111,6 +112,11 @@ def test_a_policy_flies_only_when_it_is_told_to(runtime: Path, capsys: pytest.Ca
     assert "quick-1: a policy flies only with --fly" in capsys.readouterr().err
     assert cli.main(["headless", "--fly", "quick-1", "--policy", "quick-2"]) == 2
     assert "choose one of them" in capsys.readouterr().err
+
+
+def test_an_engine_that_cannot_be_started_says_its_own_last_word(engine: FakeEngine) -> None:
+    with pytest.raises(StartError, match=r"did not start: another engine runs as engine .*headless-engine.log"):
+        start_headless("engine", ["--set", "capture.fps=20"])
 
 
 # -- no screen, no terminal
