@@ -1,0 +1,1 @@
+"""Other people's and older files, read as data: recognised by what they hold, never by their name."""

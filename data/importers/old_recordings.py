@@ -1,0 +1,357 @@
+"""Recordings of the earlier scripts: sequences, shadow recordings, and their NPZ and PKL twins.
+
+Each is read into the same plain rows (``OldRecording``). What a field may be called and how it may be written differs from
+version to version; whatever is assumed or left out is counted and said.
+
+- a sequence: an object with ``states``, ``actions``, ``objects`` (and perhaps ``modes``), one entry a picture
+- a shadow recording: an object with ``demos``, a list of them, or one a line; each has its ``state``, ``action``, ``objects``
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+import numpy as np
+
+from data.importers.pickles import read_npz, read_pickle
+from data.vocabulary import MODES
+
+OldKind = Literal["sequence", "shadow", "corrections", "labels"]
+DEFAULT_FPS: Final = 30.0
+HOTKEYS: Final = ("", *"123456789", "q", "e", "r", "space", "ctrl")
+"""What the numbers of ``hotkey_id`` stand for: 0 none, 1 to 9 the digits, then q, e, r, space and ctrl."""
+PIXELS_FROM: Final = 1.5
+"""A coordinate above this is in pixels, not in 0..1."""
+_CLICKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "none": (),
+    "left": ("left",),
+    "right": ("right",),
+    "double": ("left", "left"),
+    "double_left": ("left", "left"),
+}
+
+
+class OldFormatError(ValueError):
+    """The file is none of the earlier scripts', or cannot be used; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class OldObject:
+    """box: centre x, y, width, height in 0..1. track: the file's own id, or None."""
+
+    name: str
+    box: tuple[float, float, float, float]
+    confidence: float = 1.0
+    track: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OldRow:
+    """One picture. ``clicks``: buttons that the row says are clicked; ``keys``: keys that it says are down."""
+
+    time_s: float
+    objects: tuple[OldObject, ...]
+    point: tuple[float, float] | None
+    clicks: tuple[str, ...]
+    keys: tuple[str, ...]
+    levels: Mapping[str, float]
+    mode: str = ""
+
+
+@dataclass(slots=True)
+class OldRecording:
+    """``defaulted``: what was assumed; ``dropped``: what was left out and how often."""
+
+    kind: OldKind
+    rows: list[OldRow] = field(default_factory=list[OldRow])
+    defaulted: list[str] = field(default_factory=list[str])
+    dropped: Counter[str] = field(default_factory=Counter[str])
+
+
+def read_old(path: Path, picture_size: tuple[int, int] | None = None) -> OldRecording:
+    """One file. picture_size: what pixels are measured in, where the file does not say.
+
+    Corrections and labels are recognised, and come back without rows. Raises OldFormatError, UnsafePickle, ValueError
+    for a damaged file, OSError.
+    """
+    content = _content(path)
+    kind, entries, head = _recognised(content, path.name)
+    found = OldRecording(kind)
+    if kind in ("sequence", "shadow"):
+        _Reader(found, head, picture_size, path.name).read(entries)
+        if not found.rows:
+            raise OldFormatError(f"{path.name}: holds no picture with an action")
+    else:
+        found.dropped[kind] = len(entries)
+    return found
+
+
+def _content(path: Path) -> Any:
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start[:2] == b"PK":
+        return {name: _plain(values) for name, values in read_npz(path).items()}
+    if start[:1] == b"\x80":
+        return _plain(read_pickle(path))
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return _lines(text, path.name)
+
+
+def _lines(text: str, name: str) -> list[Any]:
+    """One object a line; the last line may be cut off."""
+    rows: list[Any] = []
+    lines = [line for line in text.splitlines() if line.strip()]
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            if number < len(lines) or not rows:
+                raise OldFormatError(f"{name}: line {number} is not JSON; it is none of the earlier recordings") from None
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return _plain(cast("Any", value).tolist())
+    if isinstance(value, np.generic):
+        return cast("Any", value).item()
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        values = cast("Sequence[Any]", value)
+        return list(values) if values and isinstance(values[0], int | float) else [_plain(v) for v in values]
+    return value
+
+
+def _recognised(content: Any, name: str) -> tuple[OldKind, list[dict[str, Any]], dict[str, Any]]:
+    head: dict[str, Any] = {}
+    if isinstance(content, dict):
+        head = cast("dict[str, Any]", content)
+        demos = head.get("demos", head.get("demonstrations"))
+        if isinstance(demos, list):
+            return "shadow", _objects(cast("list[Any]", demos)), head
+        if isinstance(head.get("states", head.get("objects")), list) and isinstance(head.get("actions"), list):
+            return "sequence", _columns(head), head
+        frames = head.get("frames")
+        listed = cast("list[Any]", frames) if isinstance(frames, list) else [head]
+    else:
+        listed = cast("list[Any]", content) if isinstance(content, list) else []
+    rows = _objects(listed)
+    first = rows[0] if rows else {}
+    if "vlm_correction" in first or "bot_action" in first:
+        return "corrections", rows, head
+    if "action" in first and ("state" in first or "objects" in first):
+        return ("sequence" if "frames" in head else "shadow"), rows, head
+    if "intent" in first or "tactic" in first:
+        return "labels", rows, head
+    raise OldFormatError(f"{name}: is none of the earlier recordings (no states and actions, no demos)")
+
+
+def _objects(values: list[Any]) -> list[dict[str, Any]]:
+    return [cast("dict[str, Any]", v) for v in values if isinstance(v, dict)]
+
+
+def _columns(head: dict[str, Any]) -> list[dict[str, Any]]:
+    """A sequence's parallel lists as rows; the shortest of those that have more than one entry tells how many."""
+    names = {"states": "state", "actions": "action", "objects": "objects", "modes": "mode", "intents": "mode", "timestamps": "timestamp"}
+    columns = {ours: cast("list[Any]", head[theirs]) for theirs, ours in names.items() if isinstance(head.get(theirs), list)}
+    count = min((len(values) for name, values in columns.items() if name in ("state", "action", "objects") and values), default=0)
+    head["_longest"] = max((len(values) for values in columns.values()), default=0)
+    return [{name: values[i] for name, values in columns.items() if i < len(values)} for i in range(count)]
+
+
+class _Reader:
+    def __init__(self, found: OldRecording, head: Mapping[str, Any], picture_size: tuple[int, int] | None, name: str) -> None:
+        self._found, self._name = found, name
+        self._fps = _number(head.get("fps")) or 0.0
+        self._size = _size_of(head) or picture_size
+        self._longest = int(head.get("_longest", 0))
+        self._said: set[str] = set()
+
+    def read(self, entries: list[dict[str, Any]]) -> None:
+        if self._longest > len(entries):
+            self._found.dropped["entries without a partner in the other lists"] += self._longest - len(entries)
+        times = self._times(entries)
+        for entry, time_s in zip(entries, times, strict=True):
+            action = entry.get("action")
+            if action is None:
+                self._found.dropped["pictures without an action"] += 1
+                continue
+            point, clicks, keys = self._action(action)
+            state = entry.get("state")
+            listed = entry.get("objects", state.get("objects") if isinstance(state, dict) else None)  # pyright: ignore
+            row = OldRow(time_s, self._objects(listed), point, clicks, keys, self._levels(state), self._mode(entry))
+            self._found.rows.append(row)
+
+    def _times(self, entries: list[dict[str, Any]]) -> list[float]:
+        given = [_number(e.get("timestamp", e.get("time", e.get("t")))) for e in entries]
+        known = [t for t in given if t is not None]
+        if entries and len(known) == len(entries) and all(b > a for a, b in itertools.pairwise(known)):
+            unit = 1e-3 if len(known) > 1 and (known[-1] - known[0]) / (len(known) - 1) > 5.0 else 1.0
+            if unit != 1.0:
+                self._assume("times are in ms")
+            return [(t - known[0]) * unit for t in known]
+        if known:
+            self._assume("times that are missing or do not grow are not used")
+        if not self._fps:
+            self._fps = DEFAULT_FPS
+            self._assume(f"{DEFAULT_FPS:g} pictures a second")
+        return [i / self._fps for i in range(len(entries))]
+
+    def _action(self, action: Any) -> tuple[tuple[float, float] | None, tuple[str, ...], tuple[str, ...]]:
+        if isinstance(action, Mapping):
+            values = cast("Mapping[str, Any]", action)
+            x, y = values.get("x", values.get("mouse_x")), values.get("y", values.get("mouse_y"))
+            click = values.get("click", values.get("click_type", values.get("should_click")))
+            key = values.get("key", values.get("hotkey", values.get("hotkey_id", values.get("ability"))))
+        elif isinstance(action, Sequence) and not isinstance(action, str):
+            x, y, click, key = (*cast("Sequence[Any]", action), None, None, None, None)[:4]
+        else:
+            self._found.dropped[f"actions of kind {type(action).__name__}"] += 1
+            return None, (), ()
+        return self._point(x, y), self._clicks(click), self._keys(key)
+
+    def _point(self, x: Any, y: Any) -> tuple[float, float] | None:
+        px, py = _number(x), _number(y)
+        if px is None or py is None:
+            self._found.dropped["positions that are no numbers"] += 1
+            return None
+        if max(px, py) > PIXELS_FROM:
+            width, height = self._picture()
+            px, py = px / width, py / height
+        if not (-0.001 <= px <= 1.001 and -0.001 <= py <= 1.001):
+            self._found.dropped["positions outside the picture"] += 1
+            return None
+        return min(max(px, 0.0), 1.0), min(max(py, 0.0), 1.0)
+
+    def _clicks(self, click: Any) -> tuple[str, ...]:
+        if isinstance(click, str):
+            if click.lower() in _CLICKS:
+                return _CLICKS[click.lower()]
+        elif isinstance(click, bool) or click is None:
+            return ("left",) if click else ()
+        elif (number := _number(click)) is not None and number in (0.0, 1.0, 2.0):
+            return ((), ("left",), ("right",))[int(number)]
+        elif number is not None and 0 < number < 1:
+            return ("left",) if number >= 0.5 else ()
+        self._found.dropped["clicks of an unknown kind"] += 1
+        return ()
+
+    def _keys(self, key: Any) -> tuple[str, ...]:
+        if key is None or key == "" or key is False:
+            return ()
+        if isinstance(key, str):
+            name = key.lower().strip()
+            return () if name == "none" else (name,)
+        number = _number(key)
+        if number is not None and number == int(number) and 0 <= number < len(HOTKEYS):
+            if number:
+                self._assume("hotkey numbers: 0 none, 1 to 9 the digits, then q, e, r, space, ctrl")
+            return (HOTKEYS[int(number)],) if number else ()
+        self._found.dropped["keys that are no name and no number of a hotkey"] += 1
+        return ()
+
+    def _objects(self, listed: Any) -> tuple[OldObject, ...]:
+        if not isinstance(listed, list):
+            return ()
+        found: list[OldObject] = []
+        for entry in cast("list[Any]", listed):
+            read = self._object(entry)
+            if read is None:
+                self._found.dropped["objects without a class or a box"] += 1
+            else:
+                found.append(read)
+        return tuple(found)
+
+    def _object(self, entry: Any) -> OldObject | None:
+        if isinstance(entry, Mapping):
+            values = cast("Mapping[str, Any]", entry)
+            name = values.get("class", values.get("class_name", values.get("name", values.get("label"))))
+            box = values.get("bbox", values.get("box", values.get("xyxy")))
+            sure = _number(values.get("conf", values.get("confidence", values.get("score"))))
+            track = _number(values.get("track_id", values.get("id")))
+        elif isinstance(entry, Sequence) and not isinstance(entry, str):
+            x1, y1, x2, y2, sure, name = (
+                (*cast("Sequence[Any]", entry), None, None)[:6] if len(cast("Sequence[Any]", entry)) >= 5 else (None,) * 6
+            )
+            box, track = (x1, y1, x2, y2), None
+            sure = _number(sure)
+        else:
+            return None
+        corners = [_number(v) for v in cast("Sequence[Any]", box)] if isinstance(box, Sequence) and len(cast("Any", box)) == 4 else []
+        if name is None or not corners or any(v is None for v in corners):
+            return None
+        left, top, right, bottom = (float(v) for v in corners if v is not None)
+        if max(left, top, right, bottom) > PIXELS_FROM:
+            width, height = self._picture()
+            left, right, top, bottom = left / width, right / width, top / height, bottom / height
+        if right <= left or bottom <= top:
+            return None
+        shown = name if isinstance(name, str) else f"class_{name:g}" if isinstance(name, float) else f"class_{name}"
+        centre = ((left + right) / 2, (top + bottom) / 2)
+        if not (0 <= centre[0] <= 1 and 0 <= centre[1] <= 1):
+            return None
+        confidence = 1.0 if sure is None else min(max(sure, 0.0), 1.0)
+        return OldObject(shown, (*centre, right - left, bottom - top), confidence, None if track is None else int(track))
+
+    def _levels(self, state: Any) -> dict[str, float]:
+        """Levels in 0..1 by name; a state without names says nothing that could be trusted."""
+        if not isinstance(state, Mapping):
+            if state is not None:
+                self._found.dropped["states without names"] += 1
+            return {}
+        found: dict[str, float] = {}
+        for name, value in cast("Mapping[str, Any]", state).items():
+            number = None if isinstance(value, bool) else _number(value)
+            if number is not None and 0 <= number <= 100:
+                found[str(name).lower()] = number / 100 if number > 1 else number
+        return found
+
+    def _mode(self, entry: Mapping[str, Any]) -> str:
+        value = entry.get("mode", entry.get("intent"))
+        if not isinstance(value, str):
+            return ""
+        if value.upper() not in MODES:
+            self._found.dropped[f"modes called {value!r}"] += 1
+            return ""
+        return value.upper()
+
+    def _picture(self) -> tuple[int, int]:
+        if self._size is None:
+            raise OldFormatError(
+                f"{self._name}: places are in pixels, and the size of the picture is not said; give it with --picture-size 1920x1080"
+            )
+        return self._size
+
+    def _assume(self, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self._found.defaulted.append(what)
+
+
+def _size_of(head: Mapping[str, Any]) -> tuple[int, int] | None:
+    for name in ("resolution", "screen_size", "picture_size", "screen"):
+        value = head.get(name)
+        if isinstance(value, Sequence) and len(cast("Any", value)) == 2:
+            width, height = (_number(v) for v in cast("Sequence[Any]", value))
+            if width and height:
+                return int(width), int(height)
+    width, height = _number(head.get("width", head.get("screen_width"))), _number(head.get("height", head.get("screen_height")))
+    return (int(width), int(height)) if width and height else None
+
+
+def _number(value: Any) -> float | None:
+    """A finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None

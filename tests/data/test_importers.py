@@ -1,0 +1,208 @@
+"""Recordings of the earlier scripts: recognised by content, read with what is assumed and left out told, pickles as data."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from data.importers.old_recordings import OldFormatError, read_old
+from data.importers.pickles import UnsafePickle, read_npz, read_pickle
+
+
+def demo(i: int, **more: Any) -> dict[str, Any]:
+    return {
+        "timestamp": 100.0 + i / 20,
+        "state": {"health": 80, "name": "me"},
+        "action": {"x": 0.5, "y": 0.25, "click": "left" if i == 2 else "none", "key": "q" if i == 3 else None},
+        "objects": [{"class": "npc", "bbox": [0.4, 0.4, 0.6, 0.6], "conf": 0.9}],
+        **more,
+    }
+
+
+def sequence(count: int = 4) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "fps": 30,
+        "states": [[0.1, 0.2]] * count,
+        "actions": [{"x": 0.5, "y": 0.5, "click": 1, "key": None}] * count,
+        "objects": [[{"class": "npc", "bbox": [0.4, 0.4, 0.6, 0.6], "conf": 0.9}]] * count,
+        "modes": ["FIGHT"] * count,
+    }
+
+
+def write(path: Path, content: Any) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_a_sequence(tmp_path: Path) -> None:
+    found = read_old(write(tmp_path / "any name.json", sequence()))
+    assert (found.kind, len(found.rows)) == ("sequence", 4)
+    row = found.rows[3]
+    assert row.time_s == pytest.approx(0.1)
+    assert (row.point, row.clicks, row.keys, row.mode) == ((0.5, 0.5), ("left",), (), "FIGHT")
+    assert row.objects[0].name == "npc"
+    assert row.objects[0].box == pytest.approx((0.5, 0.5, 0.2, 0.2))
+    assert found.defaulted == []
+    assert found.dropped == {"states without names": 4}
+
+
+def test_a_shadow_recording_in_every_wrapping_is_the_same(tmp_path: Path) -> None:
+    demos = [demo(i) for i in range(5)]
+    lines = "\n".join(json.dumps(d) for d in demos) + '\n{"timestamp": 100.2'  # cut off while it was written
+    paths = [
+        write(tmp_path / "a.json", {"demos": demos}),
+        write(tmp_path / "b.json", lines),
+        write(tmp_path / "c.json", demos),
+    ]
+    (tmp_path / "d.pkl").write_bytes(pickle.dumps({"demos": demos}))
+    read = [read_old(path) for path in (*paths, tmp_path / "d.pkl")]
+    assert {r.kind for r in read} == {"shadow"}
+    assert all(r.rows == read[0].rows for r in read)
+    rows = read[0].rows
+    assert [r.time_s for r in rows] == pytest.approx([0, 0.05, 0.1, 0.15, 0.2])
+    assert [(r.clicks, r.keys) for r in rows] == [((), ()), ((), ()), (("left",), ()), ((), ("q",)), ((), ())]
+    assert rows[0].levels == {"health": 0.8}
+
+
+def test_arrays(tmp_path: Path) -> None:
+    path = tmp_path / "old.npz"
+    actions = np.array([[0.5, 0.5, 0, 0], [0.25, 0.75, 1, 10], [0.25, 0.75, 2, 14]], np.float32)
+    np.savez_compressed(path, states=np.zeros((3, 7)), actions=actions, fps=np.array(20))
+    found = read_old(path)
+    assert [(r.point, r.clicks, r.keys) for r in found.rows] == [
+        ((0.5, 0.5), (), ()),
+        ((0.25, 0.75), ("left",), ("q",)),
+        ((0.25, 0.75), ("right",), ("ctrl",)),
+    ]
+    assert found.rows[2].time_s == pytest.approx(0.1)
+    assert "hotkey numbers" in found.defaulted[0]
+
+
+def test_pixels_need_a_picture_size(tmp_path: Path) -> None:
+    values = sequence(2) | {"actions": [{"x": 960, "y": 540, "click": "double"}] * 2}
+    path = write(tmp_path / "px.json", values)
+    with pytest.raises(OldFormatError, match="--picture-size"):
+        read_old(path)
+    assert read_old(path, (1920, 1080)).rows[0].point == (0.5, 0.5)
+    assert read_old(path, (1920, 1080)).rows[0].clicks == ("left", "left")
+    assert read_old(write(path, values | {"resolution": [3840, 2160]})).rows[0].point == (0.25, 0.25)
+
+
+def test_what_is_assumed_and_left_out_is_counted(tmp_path: Path) -> None:
+    values = sequence(4)
+    del values["fps"]
+    values["states"] = values["states"] * 2
+    values["actions"][1] = {"x": float("nan"), "y": 0.5, "click": 7, "key": 99}
+    values["actions"][2] = None
+    values["actions"][3] = {"x": 1.2, "y": 0.5}
+    values["objects"] = [[{"class": "npc"}, {"class": "npc", "bbox": [0.6, 0.4, 0.4, 0.6]}, [0.1, 0.1, 0.2, 0.2, 0.5, "box"]]] * 4
+    values["modes"] = ["DANCE"] * 4
+    found = read_old(write(tmp_path / "odd.json", values))
+    assert found.defaulted == ["30 pictures a second"]
+    assert found.dropped == {
+        "entries without a partner in the other lists": 4,
+        "states without names": 3,
+        "positions that are no numbers": 1,
+        "clicks of an unknown kind": 1,
+        "keys that are no name and no number of a hotkey": 1,
+        "pictures without an action": 1,
+        "positions outside the picture": 1,
+        "objects without a class or a box": 6,
+        "modes called 'DANCE'": 3,
+    }
+    assert [o.name for o in found.rows[0].objects] == ["box"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ({"state": {}, "bot_action": "FIGHT", "vlm_correction": "FLEE", "reason": "low", "confidence": 0.9}, "corrections"),
+        ({"health": 85, "tactic": "Kiting", "description": "keeps away", "intent": "FIGHT"}, "labels"),
+    ],
+)
+def test_corrections_and_labels_are_recognised(tmp_path: Path, content: dict[str, Any], kind: str) -> None:
+    found = read_old(write(tmp_path / "sequence_1.json", content))
+    assert (found.kind, found.rows) == (kind, [])
+
+
+@pytest.mark.parametrize("content", ["", "not json", "[]", "{}", "[1, 2]", '{"states": []}', "\0\0\0\0", '{"a": 1}\nrubbish\n{"b": 2}'])
+def test_strangers_are_refused(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ValueError, match=r"stranger\.json: "):
+        read_old(write(tmp_path / "stranger.json", content))
+
+
+class Bomb:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (f"touch {self._path}",)
+
+
+def test_a_pickle_that_would_run_something_is_refused_by_name(tmp_path: Path) -> None:
+    mark = tmp_path / "RAN"
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        path = tmp_path / f"bomb{protocol}.pkl"
+        path.write_bytes(pickle.dumps({"demos": [Bomb(mark)]}, protocol))
+        with pytest.raises(UnsafePickle, match=r"(posix|os|nt)\.system"):
+            read_pickle(path)
+    boxed = np.empty(1, object)
+    boxed[0] = Bomb(mark)
+    np.savez(tmp_path / "bomb.npz", actions=boxed, allow_pickle=True)
+    with pytest.raises(UnsafePickle, match=r"(posix|os|nt)\.system"):
+        read_npz(tmp_path / "bomb.npz")
+    assert not mark.exists()
+
+
+def test_builtins_that_can_run_things_are_not_allowed(tmp_path: Path) -> None:
+    for name in ("eval", "exec", "getattr", "__import__", "open"):
+        path = tmp_path / f"{name}.pkl"
+        path.write_bytes(f"cbuiltins\n{name}\n.".encode())
+        with pytest.raises(UnsafePickle, match=f"builtins.{name}"):
+            read_pickle(path)
+
+
+def test_pickles_of_numpy_one_and_two_hold_the_same(tmp_path: Path) -> None:
+    value = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.float64(2.5), "c": {1, 2}, "d": np.array(["x", None], object)}
+    new = pickle.dumps(value, 2)
+    old = new.replace(b"numpy._core", b"numpy.core")
+    assert new != old
+    for name, content in (("new", new), ("old", old)):
+        path = tmp_path / f"{name}.pkl"
+        path.write_bytes(content)
+        read = read_pickle(path)
+        np.testing.assert_array_equal(read["a"], value["a"])
+        assert (read["b"], read["c"], read["d"].tolist()) == (2.5, {1, 2}, ["x", None])
+
+
+def test_arrays_of_objects_are_read_through_the_same_list(tmp_path: Path) -> None:
+    rows = np.empty(2, object)
+    rows[0], rows[1] = [{"class": "npc"}], []
+    np.savez(tmp_path / "objects.npz", objects=rows, plain=np.arange(4).reshape(2, 2, order="F"), allow_pickle=True)
+    read = read_npz(tmp_path / "objects.npz")
+    assert read["objects"].tolist() == [[{"class": "npc"}], []]
+    np.testing.assert_array_equal(read["plain"], np.arange(4).reshape(2, 2, order="F"))
+
+
+def test_damaged_files_say_so(tmp_path: Path) -> None:
+    whole = pickle.dumps({"demos": [demo(i) for i in range(20)]})
+    (tmp_path / "half.pkl").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"half\.pkl: cannot be read as a pickle"):
+        read_pickle(tmp_path / "half.pkl")
+    np.savez(tmp_path / "a.npz", actions=np.zeros((100, 4)))
+    content = (tmp_path / "a.npz").read_bytes()
+    (tmp_path / "half.npz").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match=r"half\.npz: is not a whole"):
+        read_npz(tmp_path / "half.npz")
+    with zipfile.ZipFile(tmp_path / "lies.npz", "w") as archive:
+        archive.writestr("actions.npy", content[content.index(b"\x93NUMPY") :][:200])
+    with pytest.raises(ValueError, match="ends after"):
+        read_npz(tmp_path / "lies.npz")
