@@ -8,7 +8,7 @@ import numpy as np
 
 from data.schema import Image
 from data.session_reader import Session
-from data.timeline import Lane, read_cursor, read_timeline
+from data.timeline import read_cursor, read_timeline
 from data.untyped import opencv
 
 CLICK_NS: Final = 200_000_000
@@ -32,16 +32,10 @@ class Overlay:
         drawn = np.ascontiguousarray(image).copy()
         at = self._cursor.at(time_ns)
         if at is not None:
-            pressed = next((lane.name for lane in self._clicks if _shown(lane, time_ns, CLICK_NS)), "")
+            pressed = next((lane.name for lane in self._clicks if lane.down_at(time_ns, CLICK_NS)), "")
             _draw_pointer(drawn, at, pressed)
-        _draw_keys(drawn, [lane.name for lane in self._keys if _shown(lane, time_ns, 0)])
+        _draw_keys(drawn, [lane.name for lane in self._keys if lane.down_at(time_ns)])
         return drawn
-
-
-def _shown(lane: Lane, time_ns: int, least_ns: int) -> bool:
-    """Whether a key or button is down at a time, or was pressed less than ``least_ns`` before."""
-    last = int(np.searchsorted(lane.starts_ns, time_ns, side="right")) - 1
-    return last >= 0 and time_ns < max(int(lane.ends_ns[last]), int(lane.starts_ns[last]) + least_ns)
 
 
 def _draw_pointer(image: Image, at: tuple[float, float], pressed: str) -> None:

@@ -27,7 +27,7 @@ from data.locks import LOCK_NAME, Locked, SessionLock, writer_alive
 from data.metadata import METADATA_NAME, Metadata, Recovery, SessionError, Stretch, parse, read_metadata, read_raw, write_metadata
 from data.steps_arrow import TableWriter, events_schema, read_table, steps_schema
 from data.trash import trash_folder
-from data.untyped import pyarrow
+from data.untyped import parquet, pyarrow
 from data.verify import Finding, verify
 from data.video import VideoError, VideoReader, remux
 from data.workspace import Workspace
@@ -241,12 +241,14 @@ def _may_rebuild(folder: Path) -> bool:
 def _metadata_from_events(folder: Path) -> Metadata | None:
     """The metadata as it was at the start, from the copy in the events' schema."""
     pa = pyarrow()
-    try:
-        with (folder / "events.arrows").open("rb") as file:
-            embedded: Any = pa.ipc.open_stream(file).schema.metadata[b"session"]
-        return parse(json.loads(embedded))
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, ValidationError):
-        return None
+    for name in ("events.parquet", "events.arrows"):
+        try:
+            with (folder / name).open("rb") as file:
+                schema: Any = parquet().read_schema(file) if name.endswith("parquet") else pa.ipc.open_stream(file).schema
+            return parse(json.loads(schema.metadata[b"session"]))
+        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, ValidationError):
+            continue
+    return None
 
 
 def _empty(folder: Path) -> bool:

@@ -44,6 +44,12 @@ class Session:
                 return int(times[0])
         return self.metadata.clock.monotonic_ns
 
+    @property
+    def length_s(self) -> float:
+        """From ``start_ns`` to the last picture or step."""
+        ends = [int(times[-1]) for times in (self.frame_times_ns(), self.steps().time_ns) if len(times)]
+        return (max(ends) - self.start_ns) / 1e9 if ends else self.metadata.duration_s
+
     def _read(self, name: str, schema: object) -> TableRead:
         read = read_table(self.folder, name, schema)
         if read.problem and read.problem not in self.problems:

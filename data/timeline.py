@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from data.labels import ModeStretch, mode_stretches
 from data.labels import read as read_labels
-from data.metadata import Metadata, SessionError, Stretch
+from data.metadata import SessionError, Stretch
 from data.schema import NO_TARGET
 from data.session_reader import Session, open_session
 from data.steps import Steps
@@ -41,6 +41,11 @@ class Lane:
 
     def __len__(self) -> int:
         return len(self.starts_ns)
+
+    def down_at(self, time_ns: int, least_ns: int = 0) -> bool:
+        """Whether it is down at a time, or was pressed less than ``least_ns`` before."""
+        last = int(np.searchsorted(self.starts_ns, time_ns, side="right")) - 1
+        return last >= 0 and time_ns < max(int(self.ends_ns[last]), int(self.starts_ns[last]) + least_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ def read_timeline(folder: Path) -> Timeline:
         metadata = session.metadata
         frames, problems = _frame_times(session)
         steps = _steps(session, problems)
-        start_ns, end_ns = _bounds(metadata, frames, steps)
+        start_ns, end_ns = _bounds(session, frames, steps)
         keys, clicks = _lanes(session, end_ns, problems)
         labels, bad = read_labels(folder)
         if bad:
@@ -168,13 +173,14 @@ def _steps(session: Session, problems: list[str]) -> Steps | None:
         return None
 
 
-def _bounds(metadata: Metadata, frames: I64, steps: Steps | None) -> tuple[int, int]:
-    """From the first picture or step to the last; by the metadata when there is neither."""
-    times = np.concatenate([frames[:1], frames[-1:], *([steps.time_ns[:1], steps.time_ns[-1:]] if steps is not None else [])])
-    if not len(times):
-        start_ns = metadata.clock.monotonic_ns
-        return start_ns, start_ns + round(metadata.duration_s * 1e9)
-    return int(times.min()), int(times.max())
+def _bounds(session: Session, frames: I64, steps: Steps | None) -> tuple[int, int]:
+    """From where the session's own time begins to the last picture or step; by the metadata when there is neither."""
+    ticks = steps.time_ns if steps is not None else frames[:0]
+    begins = [int(times[0]) for times in (frames, ticks) if len(times)]
+    if not begins:
+        start_ns = session.metadata.clock.monotonic_ns
+        return start_ns, start_ns + round(session.metadata.duration_s * 1e9)
+    return begins[0], max(int(times[-1]) for times in (frames, ticks) if len(times))
 
 
 def _spans(stretches: Sequence[Stretch], end_ns: int) -> tuple[Span, ...]:

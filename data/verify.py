@@ -20,6 +20,8 @@ from data.vocabulary import CONTROL_HOTKEYS
 GAP_S: Final = 0.5
 """Neighbours further apart than this (and than three usual intervals) have a gap between them."""
 _MISALIGNED_MS: Final = 100
+_AWAY_S: Final = 2.0
+"""Input further from the pictures than this belongs to something else."""
 
 Severity = Literal["error", "warning", "info"]
 
@@ -64,7 +66,7 @@ def verify(folder: Path) -> list[Finding]:
             found.append(Finding("error", _table_file(folder, name), read.problem.partition(": ")[2]))
         if not alive and read.table.num_rows != claimed:
             found.append(_counts_differ(_table_file(folder, name), name, claimed, read.table.num_rows))
-    _events(folder, metadata, events, found)
+    _events(folder, metadata, events, times, found)
     _steps(folder, metadata, steps, times, found)
     for gap in metadata.gaps:
         found.append(Finding("info", "metadata.json", f"recorded gap {_gap_text(gap)}"))
@@ -78,7 +80,8 @@ def _video(folder: Path, metadata: Metadata, alive: bool, found: list[Finding]) 
     name = "video.mkv"
     times = np.zeros(0, np.int64)
     if not (folder / name).exists():
-        found.append(Finding("error", name, f"missing; metadata.json says {metadata.counts.frames} frames"))
+        if metadata.counts.frames:  # an imported session has none
+            found.append(Finding("error", name, f"missing; metadata.json says {metadata.counts.frames} frames"))
         return times
     try:
         with VideoReader(folder / name) as reader:
@@ -96,7 +99,7 @@ def _video(folder: Path, metadata: Metadata, alive: bool, found: list[Finding]) 
     return times
 
 
-def _events(folder: Path, metadata: Metadata, read: TableRead, found: list[Finding]) -> None:
+def _events(folder: Path, metadata: Metadata, read: TableRead, frame_times_ms: NDArray[np.int64], found: list[Finding]) -> None:
     name = _table_file(folder, "events")
     times = np.asarray(read.table.column("time_ns").to_numpy(), np.int64)
     back = int((np.diff(times) < 0).sum())
@@ -106,6 +109,16 @@ def _events(folder: Path, metadata: Metadata, read: TableRead, found: list[Findi
     if control:
         found.append(Finding("error", name, f"holds control hotkeys ({', '.join(control)}), which are never to be recorded"))
     found.extend(_jumps(name, metadata, read))
+    places = np.stack([np.asarray(read.table.column(axis).to_numpy(zero_copy_only=False), np.float64) for axis in ("x", "y")])
+    outside = int(((places < 0.0) | (places > 1.0)).any(axis=0).sum())
+    if outside:
+        found.append(Finding("warning", name, f"{outside} positions of the pointer lie outside the picture"))
+    if len(times) and len(frame_times_ms):
+        first_ns, last_ns = (int(ms) * 1_000_000 + metadata.clock.monotonic_ns for ms in (frame_times_ms[0], frame_times_ms[-1]))
+        away_s = np.maximum(first_ns - times, times - last_ns) / 1e9
+        if away_s.max() > _AWAY_S:
+            text = f"{int((away_s > _AWAY_S).sum())} events lie before or after all pictures (by up to {away_s.max():.1f} s)"
+            found.append(Finding("warning", name, text))
 
 
 def _jumps(name: str, metadata: Metadata, read: TableRead) -> list[Finding]:
@@ -141,6 +154,9 @@ def _steps(folder: Path, metadata: Metadata, read: TableRead, frame_times_ms: ND
     wrong = int((named & (np.abs(pts - seen_ms) > _MISALIGNED_MS)).sum())
     if wrong:
         found.append(Finding("error", name, f"{wrong} steps name a picture of another time (more than {_MISALIGNED_MS} ms off)"))
+    future = int((seen_ms - _MISALIGNED_MS > (times - metadata.clock.monotonic_ns) // 1_000_000).sum())
+    if future:
+        found.append(Finding("error", name, f"{future} steps saw a picture that was taken after them"))
     if not named.all():
         found.append(Finding("info", name, f"{int((~named).sum())} steps saw a picture that was not recorded"))
 

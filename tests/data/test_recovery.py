@@ -22,6 +22,7 @@ from data.session import open_session
 from data.steps_arrow import steps_from_table, steps_schema
 from data.trash import list_trash
 from data.untyped import pyarrow
+from data.windows import stretches
 from tests.support.sessions import START_NS, frame, new_writer, number_of, step, write_session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -262,7 +263,23 @@ def test_duplicates_and_gaps_are_listed_and_do_no_harm(tmp_path: Path) -> None:
     rewrite_steps(folder, {"time_ns": times})
     found = [f.text for f in verify(folder) if f.file == "steps.arrows"]
     assert found == ["1 duplicate, 1 gap 2.0 s"]
-    assert len(open_session(folder).steps()) == 60
+    steps = open_session(folder).steps()
+    assert len(steps) == 60
+    assert stretches(steps) == [(0, 40), (40, 60)]  # no window bridges the gap
+
+
+def test_input_that_is_somewhere_else_is_named(tmp_path: Path) -> None:
+    writer = new_writer(tmp_path)
+    for number in range(30):
+        writer.write_frame(frame(number))
+        writer.write_step(step(number, time_ns=START_NS + number * 33_000_000 - 200_000_000))
+    for x, y, after_s in ((0.0, 1.0, 0.5), (1.5, 0.5, 0.6), (0.5, -200.0, 0.7), (None, None, 9.0)):
+        writer.write_event(InputEvent(START_NS + round(after_s * 1e9), "move", "", x, y))
+    writer.close()
+    told = [str(finding) for finding in verify(writer.folder)]
+    assert "warning: events.arrows: 2 positions of the pointer lie outside the picture" in told
+    assert "warning: events.arrows: 1 events lie before or after all pictures (by up to 8.0 s)" in told
+    assert "error: steps.arrows: 30 steps saw a picture that was taken after them" in told
 
 
 def test_steps_that_name_the_wrong_picture_are_an_error(tmp_path: Path) -> None:
