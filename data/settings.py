@@ -23,25 +23,39 @@ FACE_KEYS: Final[tuple[str, ...]] = (
     *"abcdefghijklmnopqrstuvwxyz",
     *"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     *"0123456789",
-    *"!?/:<>+-[]",
-    *FUNCTION_KEYS,
+    *"!?/:<>+-=[].,",
+    *FUNCTION_KEYS[:9],
     "space",
-    "enter",
-    "tab",
-    "escape",
-    "up",
-    "down",
-    "left",
-    "right",
-    "home",
-    "end",
-    "pageup",
-    "pagedown",
     "insert",
     "delete",
-    *(f"ctrl+{letter}" for letter in "cdefgklnoprtuvwxy"),
+    *(f"ctrl+{letter}" for letter in "defgklnoprtuvwxy"),
 )
-"""Keys that the face can be given. Control combinations that terminals and multiplexers take are not among them."""
+"""Keys that the face can be given: neither those that move about in lists and dialogs, nor those that never arrive."""
+TAKEN_KEYS: Final[Mapping[str, str]] = {
+    "ctrl+a": "GNU screen takes it",
+    "ctrl+b": "tmux takes it",
+    "ctrl+c": "it always leaves",
+    "ctrl+h": "terminals send it for backspace",
+    "ctrl+i": "terminals send it for tab",
+    "ctrl+j": "terminals send it for enter",
+    "ctrl+m": "terminals send it for enter",
+    "ctrl+q": "terminals take it (flow control)",
+    "ctrl+s": "terminals take it (flow control)",
+    "ctrl+z": "shells take it",
+    "f10": "desktops and terminals open their menu with it",
+    "f11": "terminals go full screen with it",
+    "f12": "desktops open a terminal with it",
+}
+"""Keys that would not reach the face, and who takes them."""
+
+
+def face_key_problem(key: str) -> str:
+    """Why the face cannot be given a key; empty when it can."""
+    if key in FACE_KEYS:
+        return ""
+    if key.startswith("alt+"):
+        return "terminals and desktops take keys with alt"
+    return TAKEN_KEYS.get(key, "there is no such key for it")
 
 
 class SettingsError(Exception):
@@ -134,9 +148,9 @@ class KeysSettings(SettingsModel):
     @classmethod
     def _are_face_keys(cls, keys: dict[str, str]) -> dict[str, str]:
         for action, given in keys.items():
-            wrong = [k for k in (part.strip() for part in given.split(",")) if k not in FACE_KEYS]
-            if wrong:
-                raise ValueError(f"{action} = {given!r}: {', '.join(map(repr, wrong))} is not a key; use {', '.join(FACE_KEYS)}")
+            for key in (part.strip() for part in given.split(",")):
+                if problem := face_key_problem(key):
+                    raise ValueError(f"{action} = {given!r}: {key!r} cannot be used, {problem}; use {', '.join(FACE_KEYS)}")
         return keys
 
     @model_validator(mode="after")

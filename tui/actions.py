@@ -192,6 +192,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("tail", "Tail", ("f",), "stay at the newest value, or hold still", scope="losses", footer="tail"),
     Action("now_details", "Details", ("d",), "every figure and job in full", scope="now", footer="details"),
     Action("job_details", "Details of the job", ("d",), "why it failed, what it printed, how it goes", scope="actions", footer="details"),
+    Action("keys_filter", "Find", ("slash",), "only keys and actions with these words", scope="keys", footer="find"),
     Action("compare", "Compare", ("space",), "show the run beside the others, at most three", scope="runs", footer="compare"),
     Action("log_filter", "Filter", ("slash",), "show only lines with these words", scope="log", footer="filter"),
     Action("log_level", "Level", ("L",), "from which level on lines are shown", scope="log", footer="level"),

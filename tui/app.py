@@ -242,12 +242,13 @@ class SecondseatApp(TalkingApp):
 
     def open_screen(self, kind: Callable[[], Screen[None]]) -> None:
         """One list screen at a time; opening the one that is there closes it."""
-        same = type(self.screen) is kind
+        wanted = kind()
+        same = type(self.screen) is type(wanted)
         while not isinstance(self.screen, LiveScreen) and len(self.screen_stack) > 2:
             self.pop_screen()
         if same:
             return
-        self.push_screen(kind())
+        self.push_screen(wanted)
         self.call_after_refresh(self.update_all)
 
     def busy(self) -> list[str]:

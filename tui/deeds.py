@@ -120,9 +120,12 @@ def reset_sizes(app: SecondseatApp) -> None:
 
 
 def keys(app: SecondseatApp) -> None:
-    from tui.screens.lists import KeysScreen
+    from tui.panes.base import LinesPane
+    from tui.screens.help import KeysScreen
 
-    app.open_screen(KeysScreen)
+    focused = app.focused
+    here = focused.scope if isinstance(focused, LinesPane) else "app"
+    app.open_screen(lambda: KeysScreen(here))
 
 
 def doctor(app: SecondseatApp) -> None:

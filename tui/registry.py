@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-Scope = Literal["app", "actions", "losses", "now", "buffer", "system", "log", "sessions", "session", "play", "trash", "runs", "themes"]
+Scope = Literal[
+    "app", "actions", "losses", "now", "buffer", "system", "log", "sessions", "session", "play", "trash", "runs", "themes", "keys"
+]
 """Where the keys of an action work: everywhere, or while the pane or screen of that name has focus. There a key of
 its own goes before the same key of the app."""
 
@@ -29,6 +31,7 @@ SCOPE_TITLES: Final[Mapping[Scope, str]] = {
     "trash": "In the trash",
     "runs": "In the list of runs",
     "themes": "In the list of themes",
+    "keys": "On the page of keys",
 }
 
 

@@ -129,7 +129,7 @@ def test_the_committed_file_is_valid_with_every_line_switched_on(here: Path) -> 
         ("capture = []", "config.toml [capture]: [] is not a table"),
         ('[keys]\nrecord = "F99"', "config.toml [keys] record: 'F99' is not a key for this; use one of f1, f2, f3"),
         ('[keys]\nrecord = "f6"', "record, save and discard share a key"),
-        ('[keys]\nface = { quit = "ctrl+b" }', "'ctrl+b' is not a key; use a, b, c"),
+        ('[keys]\nface = { quit = "ctrl+b" }', "'ctrl+b' cannot be used, tmux takes it; use a, b, c"),
         ('[actuator]\nstop_key = "f5"', "[actuator] stop_key: 'f5' is a key of [keys] too"),
         ("[training.executor]\nepochs = 0", "config.toml [training.executor] epochs: 0 is not a number of epochs; use 1 to 100000"),
         ("[training.executor]\nlr = nan", "nan is not a learning rate"),

@@ -14,6 +14,7 @@ from tui.panes.now import NowPane
 from tui.parameters import FORMS, arguments, from_kept
 from tui.registry import Action, Registry, is_function_key, key_name
 from tui.screens.data import SessionsPane
+from tui.screens.help import KeysPane
 from tui.screens.play import PlayPane
 from tui.screens.runs import RunsPane
 from tui.screens.session import SessionPane
@@ -27,6 +28,7 @@ OWNERS = {
     "buffer": BufferPane,
     "log": LogFilePane,
     "runs": RunsPane,
+    "keys": KeysPane,
     "sessions": SessionsPane,
     "session": SessionPane,
     "play": PlayPane,

@@ -335,9 +335,35 @@ async def test_the_palette_runs_what_it_finds() -> None:
         assert isinstance(app.screen, LiveScreen)
 
 
+async def test_the_palette_reaches_what_a_pane_does() -> None:
+    async with face() as (app, pilot, _):
+        pane = app.screen.query_one(LossesPane)
+        await pilot.press("ctrl+p", *"logarithmic")
+        await pilot.pause(0.5)
+        await pilot.press("enter")
+        await until(lambda: pane.chart.log_scale, 5.0)
+        assert app.focused is pane
+
+
+async def test_the_keys_of_the_place_come_first_and_are_searched() -> None:
+    async with face() as (app, pilot, _):
+        await pilot.press("7", "question_mark")
+        await pilot.pause()
+        lines = screen_text(app).splitlines()
+        assert "In the log  (here)" in lines[2]
+        await pilot.press("slash", *"train tact", "enter")
+        await until(lambda: "/train tact" in screen_text(app))
+        text = screen_text(app)
+        assert "train_tactician" in text
+        assert "train_executor" not in text
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, LiveScreen)
+
+
 async def test_list_screens_open_and_close() -> None:
     async with face(FakeCenter(full_state())) as (app, pilot, _):
-        for key, word in (("question_mark", "STOP ALL"), ("i", "118 GB free"), ("g", "Full log"), ("s", "Sessions")):
+        for key, word in (("question_mark", "Record"), ("i", "118 GB free"), ("g", "Full log"), ("s", "Sessions")):
             await pilot.press(key)
             await pilot.pause()
             assert word in screen_text(app), key

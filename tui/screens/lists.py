@@ -1,4 +1,4 @@
-"""The screens that are lists: keys, checks, the full log. ``tui.screens.data`` holds the sessions."""
+"""What all screens that are lists share, and the one of the checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from engine.state import EngineState
 from tui.panes.base import LinesPane, face_of, highlighted
 from tui.panes.status import StatusLine
 from tui.panes.system import check_sign
-from tui.registry import SCOPE_TITLES
 from tui.screens.live import FooterLine, HintLine
 
 if TYPE_CHECKING:
@@ -101,33 +100,6 @@ class ListScreen(Screen[None]):
         if event.key == "escape":
             event.stop()
             self.dismiss()
-
-
-class KeysPane(ListPane):
-    def compose_all(self, state: EngineState) -> list[Text]:
-        palette = self.look.palette
-        out: list[Text] = []
-        for scope in self.face.registry.scopes():
-            actions = self.face.registry.in_scope(scope)
-            out.append(Text(SCOPE_TITLES[scope], palette.strong))
-            for action in actions:
-                line = Text()
-                line.append(f"  {action.key_text() or 'from the launcher':<18}", palette.accent if action.keys else palette.dim)
-                line.append(action.title, "")
-                if action.help:
-                    line.append(f"  {action.help}", palette.dim)
-                out.append(line)
-            out.append(Text(""))
-        out.append(Text("1-7 choose a pane, tab goes to the next, enter runs a row, esc goes back.", palette.dim))
-        out.append(Text("Remap in config.toml: [keys.face] with an action's id and its keys.", palette.dim))
-        return out
-
-
-class KeysScreen(ListScreen):
-    def body(self) -> LinesPane:
-        pane = KeysPane("keys", "Keys", "up down scroll  esc back")
-        pane.add_class("full-pane")
-        return pane
 
 
 class DoctorPane(ListPane):

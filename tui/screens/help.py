@@ -1,0 +1,73 @@
+"""The keys: those of the place one came from first, then all others; searchable. Made from the registry."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from engine.state import EngineState
+from tui.panes.base import LinesPane, cut
+from tui.registry import SCOPE_TITLES, Action, Scope
+from tui.screens.lists import ListPane, ListScreen
+
+
+class KeysPane(ListPane):
+    scope = "keys"
+
+    def __init__(self, here: Scope) -> None:
+        super().__init__("keys", "Keys")
+        self._here = here
+        self._words = ""
+
+    def key_words(self) -> list[tuple[str, str]]:
+        return [*super().key_words(), ("up down", "scroll"), ("esc", "back")]
+
+    def compose_all(self, state: EngineState) -> list[Text]:
+        palette, registry = self.look.palette, self.face.registry
+        scopes = sorted(registry.scopes(), key=lambda scope: scope != self._here)
+        out: list[Text] = []
+        for scope in scopes:
+            actions = [action for action in registry.in_scope(scope) if self._wanted(action)]
+            if actions:
+                here = "  (here)" if scope == self._here and scope != "app" else ""
+                out += [Text(SCOPE_TITLES[scope] + here, palette.strong), *(self._line(action) for action in actions), Text()]
+        if self._words and not out:
+            return [Text(f"No key or action with {self._words!r}; {self.key('keys_filter')} searches anew.", palette.dim)]
+        panes = "-".join((min(registry.reserved), max(registry.reserved))) if registry.reserved else ""
+        out.append(Text(f"{panes} choose a pane, tab goes to the next, enter runs a row, esc goes back.", palette.dim))
+        out.append(Text("Other keys: config.toml, [keys.face], an action's id = its keys (the dim words are the ids).", palette.dim))
+        return out
+
+    def _wanted(self, action: Action) -> bool:
+        said = f"{action.key_text()} {action.title} {action.help} {action.id}".lower()
+        return all(word in said for word in self._words.lower().split())
+
+    def _line(self, action: Action) -> Text:
+        palette = self.look.palette
+        line = Text(no_wrap=True)
+        line.append(f"  {action.key_text() or 'from the launcher':<18}", palette.accent if action.keys else palette.dim)
+        line.append(f"{action.title:<27} ", "")
+        line.append(f"{action.id:<16} ", palette.dim)
+        line.append(action.help)
+        return cut(line, max(1, self.size.width), self.look.glyphs.ellipsis)
+
+    def do_keys_filter(self) -> None:
+        def typed(words: str | None) -> None:
+            if words is not None:
+                self._words = words
+                self.set_title(f"Keys  /{words}" if words else "Keys")
+                self.show(self.face.newest)
+
+        self.face.ask_text("Find keys and actions with", self._words, typed)
+
+
+class KeysScreen(ListScreen):
+    """``here`` is the scope of what had the focus."""
+
+    def __init__(self, here: Scope = "app") -> None:
+        super().__init__()
+        self._here: Scope = here
+
+    def body(self) -> LinesPane:
+        pane = KeysPane(self._here)
+        pane.add_class("full-pane")
+        return pane
