@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -32,6 +33,8 @@ from trainers.prepare import Conditioning, check_sessions, common_card, drop_bad
 
 HELD_S = 0.3
 """Inputs that are down longer than this in the median are held by the policy, not only tapped."""
+BEFORE_S = 0.5
+"""The baseline of the point is the cursor so long before the click: in the very tick it lies there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +299,8 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
         else None
         for prefix, o in _variants(task, out)
     }
-    figures["persistence_px"] = metrics.position_error(arrays["cursor"][clicking], arrays["point"][clicking], size)
+    before = _rows_before(arrays["stretch"], np.flatnonzero(clicking), round(BEFORE_S / tick_s))
+    figures["persistence_px"] = metrics.position_error(arrays["cursor"][before], arrays["point"][clicking], size)
     figures["causality"] = metrics.causality(out["point"], task.outputs(swap=True)["point"].cpu().numpy())
     held_s = {n: float(np.median(_runs(np.concatenate([_held(s, i) for s in sessions]))) * tick_s) for i, n in enumerate(names)}
     return {
@@ -306,6 +310,11 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
         "holds": [n for n, s in held_s.items() if s > HELD_S],
         "tick_s": tick_s,
     }
+
+
+def _rows_before(stretch: NDArray[np.int64], rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """``count`` rows earlier, but not before the stretch of each row began."""
+    return np.maximum(rows - count, np.searchsorted(stretch, stretch[rows]))
 
 
 def _variants(task: ExecutorTask, predicted: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

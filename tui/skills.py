@@ -29,7 +29,7 @@ SKILLS: Final[tuple[Skill, ...]] = (
     Skill("executor", "click", "onset F1 ±2", "mouse_left_f1", 0.0),
     Skill("detector", "boxes", "mAP 50", "val_map50", 0.0),
 )
-"""The base of the mode is one of five at random, of the target the nearest object, of the cursor staying where it is."""
+"""The base of the mode is one of five at random, of the target the nearest object, of the cursor where it was half a second before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from data.vocabulary import MODES
 from data.windows import Part
 from tests.trainers.synthetic import session
 from trainers import executor, strategist, tactician
+from trainers.executor import _rows_before
 from trainers.executor_examples import KEY_TICKS, examples
 from trainers.loop import LoopSettings, TrainingError
 from trainers.networks.blocks import smoothed_cross_entropy
@@ -107,6 +108,8 @@ def test_the_executor_learns_to_click_the_enemy(tmp_path: Path) -> None:
     card = load(result.best).card
     assert card["points"]["on_track"] > 0.8
     assert card["points"]["point_px"] < 20
+    # The cursor rests elsewhere half a second before each click: a baseline of nothing at all would flatter nobody.
+    assert card["points"]["persistence_px"] > 60
     assert card["onsets"]["mouse_left"]["f1_2"] > 0.6
     assert card["thresholds"]["space"]["threshold"] > 1  # never pressed: never presses
     assert card["points"]["causality"] > 0.3
@@ -128,3 +131,8 @@ def test_no_data_and_too_little_are_refused(level: object, tmp_path: Path) -> No
     for sessions, words in (([], "no sessions"), ([empty_steps(ARENA_PROFILE)], "0 usable rows"), ([session(1)], "20 usable rows of 20")):
         with pytest.raises(TrainingError, match=words):
             level.train(sessions, level.QUICK, tmp_path)  # type: ignore[attr-defined]
+
+
+def test_the_rows_before_stay_within_their_stretch() -> None:
+    stretch = np.array([0, 0, 0, 0, 1, 1, 1])
+    assert _rows_before(stretch, np.array([0, 3, 5, 6]), 2).tolist() == [0, 1, 4, 4]
