@@ -26,6 +26,7 @@ FACE_KEYS: Final[tuple[str, ...]] = (
     *"!?/:<>+-=[].,",
     *FUNCTION_KEYS[:9],
     "space",
+    "backspace",
     "insert",
     "delete",
     *(f"ctrl+{letter}" for letter in "defgklnoprtuvwxy"),

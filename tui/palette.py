@@ -25,8 +25,9 @@ class RegistryCommands(Provider):
     def _scopes(self) -> list[Scope]:
         focused = self.screen.focused
         own: list[Scope] = [focused.scope] if isinstance(focused, LinesPane) else []
-        panes = [scope for scope in self._face.registry.scopes() if scope in PANE_IDS and isinstance(self.screen, LiveScreen)]
-        return list(dict.fromkeys([*own, "app", *panes]))
+        panes: list[Scope] = [scope for scope in self._face.registry.scopes() if scope in PANE_IDS and isinstance(self.screen, LiveScreen)]
+        scopes: list[Scope] = [*own, "app", *panes]
+        return list(dict.fromkeys(scopes))
 
     def _actions(self) -> list[Action]:
         return [action for scope in self._scopes() for action in self._face.registry.in_scope(scope) if action.id != "palette"]

@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-Scope = Literal[
-    "app", "actions", "losses", "now", "buffer", "system", "log", "sessions", "session", "play", "trash", "runs", "themes", "keys"
-]
+Scope = Literal["app", "actions", "losses", "now", "buffer", "log", "sessions", "session", "play", "runs", "themes", "keys"]
 """Where the keys of an action work: everywhere, or while the pane or screen of that name has focus. There a key of
 its own goes before the same key of the app."""
 
@@ -23,12 +21,10 @@ SCOPE_TITLES: Final[Mapping[Scope, str]] = {
     "losses": "In the losses pane",
     "now": "In the pane Now",
     "buffer": "In the capture pane",
-    "system": "In the system pane",
     "log": "In the log",
     "sessions": "In the list of sessions",
     "session": "On a session's page",
     "play": "While a session plays",
-    "trash": "In the trash",
     "runs": "In the list of runs",
     "themes": "In the list of themes",
     "keys": "On the page of keys",
