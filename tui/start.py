@@ -39,7 +39,7 @@ def why_not_here() -> str:
         return ""
     if not sys.stdin.isatty() or not (sys.stdout.isatty() or sys.stderr.isatty()):
         return "this is not a terminal"
-    if os.environ.get("TERM", "") in ("dumb", "", "unknown"):
+    if sys.platform != "win32" and os.environ.get("TERM", "") in ("dumb", "", "unknown"):  # no console there sets it
         return f"TERM={os.environ.get('TERM', '') or '(empty)'} cannot place text on the screen"
     return ""
 

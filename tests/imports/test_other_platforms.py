@@ -101,6 +101,13 @@ place = Place(path)
 place.tell(12345, "secret")
 assert path.stat().st_mode & 0o77 == path.parent.stat().st_mode & 0o77 == 0
 place.leave()
+
+from tui.start import why_not_here
+os.environ.pop("TERM", None)
+sys.stdin = types.SimpleNamespace(isatty=lambda: True)
+shown, sys.stdout = sys.stdout, sys.stdin
+assert why_not_here() == ""
+sys.stdout = shown
 """
 
 
