@@ -282,10 +282,12 @@ class ControlCenter:
             if not known:
                 log.exception("a command failed")
             raise EngineError(str(error) or type(error).__name__) from error
-        if text and text != self.recorder.state().note:  # what the recorder says is a notice already
-            log.info("%s", text)
-        self._publish()  # whoever waited for the command sees its effect
-        return text
+        else:
+            if text and text != self.recorder.state().note:  # what the recorder says is a notice already
+                log.info("%s", text)
+            return text
+        finally:
+            self._publish()  # whoever waited for the command sees its effect
 
     async def _shut_down(self) -> None:
         """Order matters: hands off first, then save what was recorded, then the rest. Jobs save meanwhile."""

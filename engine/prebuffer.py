@@ -12,6 +12,7 @@ from typing import Final
 
 from data.encoder import EncodedFrame, MemoryEncoder
 from data.schema import Frame, InputEvent, Step
+from engine.recorder_intake import RecordingSettings
 from engine.recorder_machine import Pause, Resume
 
 LIMIT_BYTES: Final = 96 * 1024 * 1024
@@ -122,3 +123,8 @@ class PreBuffer:
             self._held[event.name] = event
         elif event.kind == "release":
             self._held.pop(event.name, None)
+
+
+def prebuffer_of(settings: RecordingSettings) -> PreBuffer | None:
+    """The pre-buffer that the settings ask for; None: none."""
+    return PreBuffer(settings.prebuffer_s, settings.fps) if settings.prebuffer_s > 0 else None

@@ -13,7 +13,6 @@ nothing is taken in: the gap is recorded and held keys are released with a flag.
 
 from __future__ import annotations
 
-import errno
 import threading
 import time
 from collections.abc import Callable
@@ -25,11 +24,11 @@ from data.files import free_bytes, write_refusal
 from data.locks import Locked, RecorderLock
 from data.schema import Frame, InputEvent, Step
 from data.workspace import Workspace
-from engine.prebuffer import PreBuffer
+from engine.prebuffer import prebuffer_of
 from engine.recorder_intake import Intake, RecordingSettings
 from engine.recorder_machine import Begin, Command, Finish, Level, Pause, RecorderKey, RecorderMachine, Resume, Say, Settle
 from engine.recorder_queue import BEFORE, QUEUE_BYTES, Counted, Item, Marked, RecorderQueue, Remark, Start
-from engine.recorder_writer import Outcome, RecordingSink
+from engine.recorder_writer import Figures, Outcome, RecordingSink, plain_error
 from engine.state import AlertKind, RecorderState
 
 __all__ = ["Recorder", "RecordingSettings"]
@@ -72,8 +71,9 @@ class Recorder:
         self._disk_free = 0
         self._workspace_lock: RecorderLock | None = None
         self._touched_s = 0.0
+        self._ending = 0  # recordings whose end is queued
         self._pressing = 0  # keys that are being looked into: the workspace's lock may be taken, but not used yet
-        self._prebuffer = _prebuffer_of(settings)
+        self._prebuffer = prebuffer_of(settings)
         self._sink = RecordingSink(saved)
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
 
@@ -221,7 +221,7 @@ class Recorder:
         with self._lock:
             machine, sink, prebuffer = self._machine, self._sink, self._prebuffer
             phase = "paused" if machine.paused else machine.phase
-            if phase == "idle" and self._queue.busy and sink.recording:
+            if phase == "idle" and self._ending:
                 phase = "saving"
             common = RecorderState(
                 phase=phase,
@@ -234,7 +234,8 @@ class Recorder:
             )
             if phase == "idle":
                 return common
-            figures = sink.figures
+            begun = sink.recording == self._recording or machine.phase != "recording"
+            figures = sink.figures if begun else Figures()
             return replace(
                 common,
                 session=figures.session,
@@ -276,6 +277,7 @@ class Recorder:
                 self._queue.put(self._recording, Counted(self._intake.dropped, self._intake.refused))
                 if isinstance(command, Finish):
                     self._end(command, released)
+            self._ending += isinstance(command, (Finish, Settle))
             self._queue.put(self._recording, command)
 
     def _begin(self, time_ns: int) -> None:
@@ -319,16 +321,18 @@ class Recorder:
                 if full:
                     self._fail("disk full, recording stopped and saved")
             except OSError as error:
-                self._fail(f"{_plain(error)}, recording stopped and saved")
+                self._fail(f"{plain_error(error)}, recording stopped and saved")
             except Exception as error:  # whatever it is: what is on disk is kept, and the live path goes on
                 self._fail(f"the recorder failed ({error.__class__.__name__}: {error}), recording stopped and saved")
             self._tend_workspace()
+            with self._lock:
+                self._ending -= taken is not None and isinstance(taken[1], (Finish, Settle))
             self._queue.done()
 
     def _handle(self, recording: int, item: Item) -> None:
         sink = self._sink
         if isinstance(item, RecordingSettings):
-            self._prebuffer = _prebuffer_of(item)
+            self._prebuffer = prebuffer_of(item)
         elif recording == BEFORE:
             self._buffer(item)
         elif isinstance(item, Start):
@@ -389,13 +393,3 @@ class Recorder:
             if outcome.session:
                 self._last_session = outcome.session
             self._say(outcome.level, outcome.text, outcome.alert)
-
-
-def _prebuffer_of(settings: RecordingSettings) -> PreBuffer | None:
-    return PreBuffer(settings.prebuffer_s, settings.fps) if settings.prebuffer_s > 0 else None
-
-
-def _plain(error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return "disk full"
-    return f"{error.filename or 'the session'}: {error.strerror or error}"

@@ -99,7 +99,13 @@ class Intake:
     def event(self, event: InputEvent) -> InputEvent | None:
         """The event as it is recorded; None when it is not."""
         if event.time_ns < self._begin_ns:
-            return None
+            # It came late, behind the key that began the recording: what it pressed was down already.
+            if event.kind == "press":
+                event = replace(event, time_ns=self._begin_ns, note="held_at_start")
+            elif event.kind == "release" and event.name in self._held:
+                event = replace(event, time_ns=self._begin_ns)
+            else:
+                return None
         if event.name in CONTROL_HOTKEYS or event.name in self.settings.control_keys:
             self.refused += 1
             return None

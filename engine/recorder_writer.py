@@ -6,6 +6,7 @@ before it (events, steps, remarks) waits in memory.
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -249,3 +250,10 @@ def _figures(metadata: Metadata) -> str:
     counts = metadata.counts
     dropped = f", {counts.dropped_frames} dropped" if counts.dropped_frames else ""
     return f"{metadata.duration_s:.1f} s, {counts.frames} frames{dropped}, {counts.events} events, {counts.steps} steps"
+
+
+def plain_error(error: OSError) -> str:
+    """What the disk says, in words that can begin a sentence."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "disk full"
+    return f"{error.filename or 'the session'}: {error.strerror or error}"

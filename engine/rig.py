@@ -21,6 +21,7 @@ from engine.hands import ActuatorHands, ArenaHands
 from engine.live import CaptureService, Perceives, Pilots, TickService
 from engine.recorder import Recorder, RecordingSettings
 from engine.runtime.supervisor import Supervisor
+from engine.screen_input import ScreenInput
 from engine.source_spec import SourceSpec
 from engine.sources.arena import ArenaSource
 from engine.state import ArenaState, CaptureState, Picture, TickState
@@ -29,7 +30,6 @@ from engine.step_assembler import StepAssembler
 if TYPE_CHECKING:
     from engine.actuator.client import Actuator, ActuatorStatus
     from engine.arena_window import ArenaWindowHandle
-    from engine.input.listener import InputListener
     from engine.platforms.port import WindowInfo
     from engine.sources.screen import ScreenSource
     from engine.sources.video import VideoSource
@@ -61,13 +61,10 @@ class Rig:
         self._video: VideoSource | None = None
         self._screen: ScreenSource | None = None
         self._window: ArenaWindowHandle | None = None
-        self._listener: InputListener | None = None
-        self._listening_to: int | None = None
+        self._input: ScreenInput | None = None
         self._actuator: Actuator | None = None
         self._told: tuple[bool, str] | None = None
         self._notice = ""
-        self._recentred = 0  # by the game, before the recording that runs
-        self._told_recentred = False
         self._assembler = StepAssembler(self.profile)
         self.capture: CaptureService | None = None
         self.tick: TickService | None = None
@@ -95,7 +92,7 @@ class Rig:
                 await self._open_arena_window()
             source = await asyncio.to_thread(self._make_screen)
             self._screen = source
-            self._make_actuator()
+            self._make_hands_and_ears()
         capture = CaptureService(source, spec.fps, self.profile.name, self._on_event if self._screen is None else None)
         capture.on_turn = self._on_turn
         capture.sinks.append(self._on_frame)
@@ -114,7 +111,7 @@ class Rig:
                 tick_hz=settings.live.tick_hz,
                 control_keys=settings.control_keys(),
                 prebuffer_s=settings.recorder.prebuffer_s,
-                last_remarks=self._last_remarks,
+                last_remarks=self._input.last_remarks if self._input is not None else list,
                 details=self._details(),
                 scale=self._screen.scale if self._screen is not None else 1.0,
             )
@@ -133,10 +130,10 @@ class Rig:
                 late.append(service.name)
         self.tick = self.capture = None
         self._recorder.forget_source()
-        for what in (self._listener, self._actuator, self._window):
+        for what in (self._input, self._actuator, self._window):
             if what is not None:
                 await asyncio.to_thread(what.stop)
-        self._listener = self._actuator = self._window = None
+        self._input = self._actuator = self._window = None
         return late
 
     async def housekeeping(self) -> None:
@@ -146,14 +143,15 @@ class Rig:
             if screen.window_closed and self._recorder.state().phase in ("recording", "paused"):
                 self._recorder.note("window closed")
                 self._recorder.finish("the window was closed")
-            if screen.window_id != self._listening_to:
+            if self._input is not None and screen.window_id != self._input.window_id:
                 await asyncio.to_thread(self._listen)
             if screen.notice != self._notice:
                 self._notice = screen.notice
                 if self._notice:
                     log.warning("%s", self._notice)
                     self._recorder.note(self._notice)
-            self._look_at_pointer()
+            if self._input is not None:
+                self._input.look_at_pointer()
         if self._video is not None and self._video.ended:
             why = "the session that was played is over"
             if self._recorder.state().phase in ("recording", "paused"):
@@ -193,21 +191,19 @@ class Rig:
         """What is held down as a recording begins is part of it, and so is what is wrong with the pictures."""
         if self._notice:
             self._recorder.note(self._notice)
-        if self._listener is not None:
-            self._recentred = self._listener.centre.count
-            for event in self._listener.held_events():
-                self._recorder.offer_event(event)
+        if self._input is not None:
+            self._input.begin_recording()
 
     def cursor(self) -> tuple[float, float] | None:
         played = self._arena or self._video
         if played is not None:
             return played.cursor
-        return self._listener.cursor if self._listener is not None else None
+        return self._input.cursor if self._input is not None else None
 
     def focus(self) -> bool:
         if self._screen is None:
             return True
-        return self._listener.focus if self._listener is not None and self._listening_to is not None else not self._title
+        return self._input.focus if self._input is not None else not self._title
 
     # ---- states
 
@@ -248,7 +244,7 @@ class Rig:
     def listener_text(self) -> str:
         if self._screen is None:
             return self.spec.kind
-        return (self._listener.state or "listening") if self._listener is not None else "off"
+        return self._input.text if self._input is not None else "off"
 
     # ---- inside
 
@@ -273,10 +269,14 @@ class Rig:
             return ScreenSource(region=spec.region, fps=spec.fps)
         return ScreenSource(monitor=spec.monitor or 1, fps=spec.fps)
 
-    def _make_actuator(self) -> None:
+    def _make_hands_and_ears(self) -> None:
         from engine.actuator.client import Actuator
 
-        self._actuator = Actuator(stop_key=self._settings.actuator.stop_key, on_change=self._on_actuator, on_stop_key=self._on_stop_key)
+        settings = self._settings
+        self._actuator = Actuator(stop_key=settings.actuator.stop_key, on_change=self._on_actuator, on_stop_key=self._on_stop_key)
+        journal, titled, what = self._actuator.journal, bool(self._title), self.spec.describe()
+        keys = settings.control_keys()
+        self._input = ScreenInput(self.profile, keys, journal, titled, what, self._on_event, self._recorder, self._bot)
 
     async def _open_arena_window(self) -> None:
         from engine.arena_window import ArenaWindowError, start_arena_window
@@ -303,29 +303,14 @@ class Rig:
 
     def _listen(self) -> None:
         """Listen to the window that is followed now, or to the mouse inside a fixed region."""
-        from engine.input.listener import InputListener
         from engine.platforms.port import PlatformError
 
-        screen = self._screen
-        if screen is None:
+        if self._screen is None or self._input is None:
             return
-        window_id, rect = screen.window_id, screen.rect
-        if self._listener is not None:
-            self._listener.follow(window_id, rect)
-        elif window_id is not None or not self._title:
-            journal = self._actuator.journal if self._actuator is not None else None
-            listener = InputListener(self.profile, self._on_event, journal, self._settings.control_keys())
-            try:
-                listener.start(window_id, rect)
-            except PlatformError as problem:
-                raise RigError(str(problem)) from problem
-            self._listener = listener
-            if not self._title:
-                log.warning(
-                    "%s has no focus to go by: the mouse is recorded, keys are not; name the game's window to record keys",
-                    self.spec.describe(),
-                )
-        self._listening_to = window_id
+        try:
+            self._input.follow(self._screen.window_id, self._screen.rect)
+        except PlatformError as problem:
+            raise RigError(str(problem)) from problem
 
     def _find_window(self) -> WindowInfo:
         from engine.platforms import current_port
@@ -359,16 +344,6 @@ class Rig:
             return ("demonstrator", self._arena.pilot) if self._arena.pilot else ("unknown", "")
         return "human", ""
 
-    def _look_at_pointer(self) -> None:
-        if self._listener is not None and self._listener.centre.noticed and not self._told_recentred:
-            self._told_recentred = True
-            log.warning("the game puts the pointer back into the middle: its places say little, its relative motion is recorded")
-
-    def _last_remarks(self) -> list[str]:
-        """What is known of a recording only when it ends."""
-        centre = self._listener.centre if self._listener is not None else None
-        return [centre.remark(centre.count - self._recentred)] if centre is not None and centre.noticed else []
-
     def _on_event(self, event: InputEvent) -> None:
         self._assembler.event(event)
         self._recorder.offer_event(event)
@@ -379,11 +354,16 @@ class Rig:
 
     def _on_turn(self, visible: bool) -> None:
         """Each capture turn: whether the recorder may take anything in, and why not."""
+        screen_input = self._input
+        if screen_input is not None:
+            screen_input.turn()
         focus = visible and self.focus()
         why = "" if focus else (self.capture.reason if self.capture is not None and not visible else "") or "the window is not in focus"
         if self._told != (focus, why):
             self._told = (focus, why)
             self._recorder.set_focus(focus, why or "the window is not in focus")
+            if focus and screen_input is not None:
+                screen_input.offer_held()
 
     def _on_actuator(self, status: ActuatorStatus) -> None:
         level = logging.WARNING if status.condition in ("stopped", "dead", "yielded") else logging.INFO

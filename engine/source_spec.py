@@ -40,7 +40,7 @@ class SourceSpec:
             kind=capture.source,
             pilot="expert",
             seed=settings.arena.seed,
-            window=capture.window or (settings.profile().window_title if capture.source == "screen" else ""),
+            window=capture.window or (settings.profile().window_title if capture.source == "screen" and not region else ""),
             monitor=0 if capture.window or region else capture.monitor,
             region=Rect(region.left, region.top, region.width, region.height) if region else None,
             fps=capture.fps,

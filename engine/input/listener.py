@@ -47,7 +47,8 @@ class _Waiting:
 class InputListener:
     """``on_event`` gets each event in order, from one thread at a time, and must return quickly.
 
-    ``journal``: what the actuator sent; without one everything is a person's. ``control_keys``: further keys that
+    ``journal``: what the actuator sent; without one everything is a person's. ``bot_may_act``: whether it may have sent
+    something just now; where it may not, nobody waits for its word. ``control_keys``: further keys that
     steer Secondseat in these settings. Where no window is followed, no key passes at all.
     """
 
@@ -57,11 +58,13 @@ class InputListener:
         on_event: Callable[[InputEvent], None],
         journal: Journal | None = None,
         control_keys: Collection[str] = (),
+        bot_may_act: Callable[[], bool] = lambda: True,
         make_port: Callable[[], Port] = current_port,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._profile, self._on_event, self._journal = profile, on_event, journal
         self._control = CONTROL_HOTKEYS | frozenset(control_keys)
+        self._bot_may_act = bot_may_act
         self._make_port, self._clock_ns = make_port, clock_ns
         self._keys = frozenset(profile.keys)
         # The port is used by the callback and by the watch; the queue also by whoever asks for held keys.
@@ -215,7 +218,7 @@ class InputListener:
     def _put(self, raw: RawInput, name: str, place: tuple[float, float] | None, note: str = "") -> None:
         x, y = place or (None, None)
         event = InputEvent(raw.time_ns, raw.kind, name, x, y, raw.dx, raw.dy, device=raw.device, note=note)
-        doubtful = raw.injected and self._journal is not None and not note
+        doubtful = raw.injected and self._journal is not None and not note and self._bot_may_act()
         pixel = None if raw.x is None or raw.y is None else (raw.x, raw.y)
         with self._wake:
             self._waiting.append(_Waiting(event, raw.time_ns + CLAIM_NS if doubtful else None, pixel))

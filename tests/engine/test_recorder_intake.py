@@ -14,6 +14,7 @@ from data.geometry import Rect
 from data.locks import RecorderLock
 from data.metadata import Source
 from data.profile import ARENA_PROFILE
+from data.schema import InputEvent
 from data.session import open_session
 from data.verify import verify
 from engine.clock_watch import ClockWatch, Jump
@@ -222,3 +223,22 @@ def test_every_end_is_an_alert_of_its_kind(rig: MakeRig) -> None:
     it.recorder.set_focus(True)
     it.press("f6")
     assert it.alerts == ["start", "pause", "resume", "failure"]  # nothing was captured
+
+
+def test_events_that_come_late_behind_the_key_that_began_it_are_held_at_start(rig: MakeRig) -> None:
+    it = rig()
+    before_ns = it.clock.now - 20_000_000
+    it.press("f5")
+    begin_ns = it.clock.now
+    for kind, name in (("press", "q"), ("press", "e"), ("release", "e"), ("release", "r"), ("move", "")):
+        it.recorder.offer_event(InputEvent(before_ns, kind, name))  # type: ignore[arg-type]
+    it.play(2)
+    it.key("release", "q")
+    it.press("f6")
+    with open_session(it.folders()[0]) as session:
+        assert [(e.kind, e.name, e.note, e.time_ns == begin_ns) for e in session.events()] == [
+            ("press", "q", "held_at_start", True),
+            ("press", "e", "held_at_start", True),
+            ("release", "e", "", True),
+            ("release", "q", "", False),
+        ]
