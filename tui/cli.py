@@ -26,7 +26,10 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     "Play and record": {
         "arena": Entry("arena", "the embedded game: play it, or let a scripted pilot play"),
         "record": Entry("record", "record play in the arena or on the screen"),
-        "sessions": Entry("sessions", "list | show | verify | recover | trash: what was recorded"),
+        "sessions": Entry("sessions", "list | show | play | clip | cut | merge | tag | verify | trash: what was recorded"),
+        "labels": Entry("labels", "list | set | undo: what a person says of stretches of a session"),
+        "games": Entry("games", "add | list | show | check | use | remove | undo: games of one's own"),
+        "import": Entry("import_", "take in recordings of the earlier scripts: JSON, PKL, NPZ"),
         "data": Entry("data", "stats | perceive: what the recordings hold, and looking at them anew"),
     },
     "Learn and fly": {

@@ -1,28 +1,54 @@
-"""``secondseat sessions``: what was recorded, whether it is whole, and the trash."""
+"""``secondseat sessions``: what was recorded, whether it is whole, and the trash.
+
+What makes new sessions and files out of them stands in ``session_edits``, what is said of them in ``session_words``,
+playing them back in ``session_play``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from tui.commands import session_edits, session_play, session_words
 from tui.commands.invocation import UsageError, new_app, say, say_json, shown_bytes, shown_duration, table, workspace_of
+from tui.commands.options import Json
+from tui.commands.session_times import Id, Ids
 
 if TYPE_CHECKING:
     from data.catalog import SessionInfo
 
 app = new_app("Recorded sessions. ID is a session's id, a beginning that no other has, or `last`.")
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="id, unambiguous beginning, or last")]
+
+SortColumn = Literal["id", "started", "kind", "game", "state", "length", "frames", "events", "steps", "size", "labels", "title", "tags"]
 
 
 @app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
-    """All sessions, oldest first."""
+def list_(
+    context: typer.Context,
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="only these: play, shadow or bot")] = "",
+    game: Annotated[str, typer.Option("--game", metavar="GAME", help="only those of this game")] = "",
+    state: Annotated[str, typer.Option("--state", metavar="STATE", help="only these: recording, unsaved, saved, recovered, corrupt")] = "",
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="only those with this tag (may be repeated)")] = None,
+    text: Annotated[str, typer.Option("--text", metavar="WORDS", help="only those whose id, title, tags or note hold these words")] = "",
+    since: Annotated[str, typer.Option("--since", metavar="DAY", help="begun on this day (UTC) or later: 2026-11-28, today, 7d")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="DAY", help="begun on this day (UTC) or before")] = "",
+    sort: Annotated[SortColumn, typer.Option("--sort", help="the column that they are sorted by")] = "id",
+    reverse: Annotated[bool, typer.Option("--reverse", help="the largest or latest first")] = False,
+    as_json: Json = False,
+) -> None:
+    """Sessions, oldest first."""
     from data.catalog import list_sessions
+    from data.session_filter import SessionFilter, chosen, day, ordered
 
     workspace = workspace_of(context)
-    _print_list(list_sessions(workspace.root), as_json, f"no sessions in {workspace.sessions}; record some: secondseat record")
+    wanted = SessionFilter(kind, game, state, tuple(tag or ()), text, day(since) if since else None, day(until) if until else None)
+    infos = list_sessions(workspace.root)
+    found = ordered(chosen(infos, wanted), sort, reverse=reverse)
+    none = (
+        f"none of {len(infos)} sessions is like that" if infos else f"no sessions in {workspace.sessions}; record some: secondseat record"
+    )
+    _print_list(found, as_json, none)
 
 
 def _print_list(sessions: list[SessionInfo], as_json: bool, when_none: str) -> None:
@@ -43,10 +69,12 @@ def _print_list(sessions: list[SessionInfo], as_json: bool, when_none: str) -> N
             s.events,
             s.steps,
             shown_bytes(s.size_bytes),
+            s.labels,
+            " ".join((s.title, *(f"#{tag}" for tag in s.tags))).strip(),
         )
         for s in sessions
     ]
-    say(table(("id", "kind", "game", "state", "length", "frames", "events", "steps", "size"), rows))
+    say(table(("id", "kind", "game", "state", "length", "frames", "events", "steps", "size", "labels", "title"), rows))
     for session in sessions:
         if session.reason:
             say(f"! {session.id}: {session.reason}")
@@ -54,50 +82,40 @@ def _print_list(sessions: list[SessionInfo], as_json: bool, when_none: str) -> N
 
 @app.command()
 def show(context: typer.Context, session: Id, as_json: Json = False) -> None:
-    """Everything that one session says of itself."""
-    from data.catalog import describe, find
-    from data.metadata import read_metadata
+    """One session: its facts, its timeline, and what is odd about it."""
+    from data.catalog import find
+    from tui.commands.session_page import page, page_json
 
     folder = find(workspace_of(context).root, session)
-    info, metadata = describe(folder), read_metadata(folder)
     if as_json:
-        say_json({**info.to_json(), "metadata": metadata.model_dump(mode="json")})
-        return
-    rates = metadata.rates
-    lines = {
-        "id": info.id,
-        "folder": folder,
-        "kind": f"{info.kind} of {info.game}",
-        "state": f"{info.state}{' (being recorded now)' if info.live else ''}{f': {info.reason}' if info.reason else ''}",
-        "started": metadata.started_at,
-        "length": f"{shown_duration(metadata.duration_s)}, {shown_bytes(info.size_bytes)}",
-        "source": f"{metadata.source.kind}: {metadata.source.description}",
-        "pictures": f"{metadata.counts.frames} of {metadata.width_px}x{metadata.height_px}, {metadata.counts.dropped_frames} dropped, "
-        f"{rates.measured_fps:.1f} of {rates.asked_fps:.0f} a second",
-        "events": f"{metadata.counts.events}",
-        "steps": f"{metadata.counts.steps}, {rates.measured_hz:.1f} of {rates.asked_hz:.0f} a second",
-        "gaps": ", ".join(gap.reason or "no reason given" for gap in metadata.gaps) or "none",
-        "recovered": f"{metadata.recovery.message}" if metadata.recovery else "",
-        "notes": "; ".join(metadata.notes),
-    }
-    for name, text in lines.items():
-        if text:
-            say(f"{name:<10} {text}")
+        say_json(page_json(folder))
+    else:
+        page(folder)
 
 
 @app.command()
 def verify(
     context: typer.Context,
     session: Annotated[str, typer.Argument(metavar="[ID]", help="id, unambiguous beginning, or last; all when left out")] = "",
+    all_: Annotated[bool, typer.Option("--all", help="all of them (as without an ID)")] = False,
     as_json: Json = False,
 ) -> None:
     """Check sessions against themselves; nothing is changed. The exit status is 1 when one has an error."""
-    from data.catalog import find, list_sessions
+    from data.catalog import find, session_folders
+    from data.progress import Progress
+    from data.verify import Finding
     from data.verify import verify as look
+    from tui.commands.long_work import long_work
 
     root = workspace_of(context).root
-    folders = [find(root, session)] if session else [info.folder for info in list_sessions(root)]
-    found = {folder.name: look(folder) for folder in folders}
+    if session and all_:
+        raise UsageError("sessions verify: name a session, or use --all")
+    folders = [find(root, session)] if session else session_folders(root)
+    found: dict[str, list[Finding]] = {}
+    with long_work() as report:
+        for number, folder in enumerate(folders):
+            report(Progress("checking", number / len(folders), message=folder.name))
+            found[folder.name] = look(folder)
     if as_json:
         say_json([{"id": name, "findings": [finding.to_json() for finding in findings]} for name, findings in found.items()])
     else:
@@ -136,42 +154,62 @@ def recover(
 
 
 @app.command()
-def trash(
-    context: typer.Context,
-    sessions: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="sessions to move to the trash")] = None,
-    undo: Annotated[str, typer.Option("--undo", metavar="ID", help="bring this one back; last: the one trashed last")] = "",
-    empty: Annotated[bool, typer.Option("--empty", help="delete for good what is in the trash")] = False,
-    days: Annotated[
-        float, typer.Option("--older-than", metavar="DAYS", min=0.0, help="with --empty: only what was trashed that long ago")
-    ] = 0.0,
-    yes: Annotated[bool, typer.Option("--yes", help="with --empty: do not ask")] = False,
-    as_json: Json = False,
-) -> None:
-    """Move sessions to the trash, look into it, bring one back, or empty it. Without anything: list the trash."""
+def trash(context: typer.Context, sessions: Ids = [], as_json: Json = False) -> None:  # noqa: B006 - Typer wants a list; it is not changed
+    """Move sessions to the trash; without an ID, list what is in it."""
     from data import trash as bin_
 
     root = workspace_of(context).root
-    if sum((bool(sessions), bool(undo), empty)) > 1:
-        raise UsageError("sessions trash: name sessions, or use --undo, or --empty, one at a time")
-    done: Any
-    if sessions:
-        moved = [bin_.trash(root, name) for name in sessions]
-        done, text = [info.to_json() for info in moved], f"in the trash: {', '.join(info.id for info in moved)}; back: --undo last"
-    elif undo:
-        back = bin_.undo(root, undo)
-        done, text = back.to_json(), f"back again: {back.id}"
-    elif empty:
-        if not yes and not typer.confirm("delete for good what is in the trash?", err=True):
-            raise typer.Exit(1)
-        gone = bin_.empty(root, days)
-        done, text = (
-            gone.to_json(),
-            f"deleted for good: {gone.sessions} session{'' if gone.sessions == 1 else 's'}, {shown_bytes(gone.bytes)}",
-        )
-    else:
+    if not sessions:
         _print_list(bin_.list_trash(root), as_json, "the trash is empty")
         return
+    moved = [bin_.trash(root, name) for name in sessions]
     if as_json:
-        say_json(done)
+        say_json([info.to_json() for info in moved])
     else:
-        say(text)
+        say(f"in the trash: {', '.join(info.id for info in moved)}; back again: secondseat sessions undo")
+
+
+@app.command()
+def undo(
+    context: typer.Context,
+    session: Annotated[str, typer.Argument(metavar="[ID]", help="id or unambiguous beginning; else the one trashed last")] = "last",
+    as_json: Json = False,
+) -> None:
+    """Bring a session back from the trash."""
+    from data.trash import undo as bring_back
+
+    back = bring_back(workspace_of(context).root, session)
+    if as_json:
+        say_json(back.to_json())
+    else:
+        say(f"back again: {back.id}")
+
+
+@app.command()
+def empty(
+    context: typer.Context,
+    days: Annotated[float, typer.Option("--older-than", metavar="DAYS", min=0.0, help="only what was trashed that long ago")] = 0.0,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete for good what is in the trash. This is not undone, so it asks."""
+    from data import trash as bin_
+
+    root = workspace_of(context).root
+    if not yes and not typer.confirm("delete for good what is in the trash?", err=True):
+        raise typer.Exit(1)
+    gone = bin_.empty(root, days)
+    if as_json:
+        say_json(gone.to_json())
+    else:
+        say(f"deleted for good: {gone.sessions} session{'' if gone.sessions == 1 else 's'}, {shown_bytes(gone.bytes)}")
+
+
+app.command()(session_play.play)
+app.command()(session_edits.clip)
+app.command()(session_edits.cut)
+app.command()(session_edits.merge)
+app.command()(session_edits.compact)
+app.command()(session_words.note)
+app.command()(session_words.tag)
+app.command()(session_words.rename)
