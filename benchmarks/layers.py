@@ -74,10 +74,6 @@ VARIANTS: dict[str, type[blocks.Layer]] = {
     "norm after, fused": PostLayer,
     "norm before, explicit": ExplicitLayer,
 }
-    "norm before, fused": blocks.Layer,
-    "norm after, fused": PostLayer,
-    "norm before, explicit": ExplicitLayer,
-}
 OURS = "norm before, fused"
 
 
