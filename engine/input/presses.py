@@ -79,7 +79,9 @@ class Presses:
             return False
         before_ns, self._terminal_ns[name] = self._terminal_ns.get(name), now_ns
         echo_of_ns = self._echo_due_ns.pop(name, None)
-        if name in self._down or _within(self._global_ns.get(name), now_ns, SAME_PRESS_NS) or _within(echo_of_ns, now_ns, ECHO_NS):
+        if name in self._down or _within(self._global_ns.get(name), now_ns, SAME_PRESS_NS):
+            return False
+        if heard_globally and _within(echo_of_ns, now_ns, ECHO_NS):
             return False
         if _within(before_ns, now_ns, REPEAT_NS) and not heard_globally:
             return False

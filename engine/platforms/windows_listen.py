@@ -136,8 +136,9 @@ class WindowsListener:
         self._thread_id = self._api.thread_id()
         try:
             reason = self._api.run_hooks(self._note, self._ready.set, self._on_lost)
-        except OSError as problem:
-            reason = f"the input hooks failed ({problem})"
+        except Exception as problem:  # a thread that dies without a word would be a dead key
+            reason = f"the input hooks failed ({type(problem).__name__}: {problem})"
+            log.exception("listening has ended")
         self._failure = reason or "stopped"
         self._ready.set()
         self._events.put(None)

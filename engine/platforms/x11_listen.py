@@ -244,5 +244,8 @@ class X11Listener:
         except LOST as problem:
             self._failure = f"the X server is gone ({problem})"
             log.warning("listening has ended: %s", self._failure)
+        except Exception as problem:  # a thread that dies without a word would be a dead key
+            self._failure = f"listening failed ({type(problem).__name__}: {problem})"
+            log.exception("listening has ended")
         finally:
             reader.close()
