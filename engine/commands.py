@@ -68,6 +68,16 @@ async def source(center: ControlCenter, **spec: Any) -> str:
     return f"watching {center.spec.describe()}" + (f"; {saved}" if saved else "")
 
 
+async def game(center: ControlCenter, profile: dict[str, Any]) -> str:
+    """Watch a game whose profile was written meanwhile, without a new start."""
+    from data.profile import GameProfile
+
+    made = GameProfile.model_validate(profile)
+    games = {**center.settings.games, made.name: made}
+    center.settings = center.settings.model_copy(update={"games": games, "game": made.name})
+    return await source(center, kind="screen", window=made.window_title)
+
+
 async def source_off(center: ControlCenter) -> str:
     """Watch nothing."""
     center.bot.disarm("nothing is watched any more")
@@ -213,6 +223,7 @@ COMMANDS: Final[Mapping[str, Callable[..., Awaitable[str]]]] = {
     "record_undo": record_undo,
     "stop_all": stop_all,
     "source": source,
+    "game": game,
     "source_off": source_off,
     "arm": arm,
     "fly": fly,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from data.vocabulary import CONTROL_HOTKEYS
 from engine.platforms import current_port
@@ -42,6 +42,33 @@ class KeyCount:
     def most_used(self) -> list[tuple[str, int]]:
         """Keys and their presses, the most used first."""
         return sorted(self._counts.items(), key=lambda row: (-row[1], row[0]))
+
+
+class KeyChoice:
+    """The keys that were seen or typed, and which of them are the game's. New ones are taken until they are dropped."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self.counts: dict[str, int] = dict.fromkeys(keys, 0)
+        self._dropped: set[str] = set()
+
+    def see(self, counts: Iterable[tuple[str, int]]) -> None:
+        """What was counted by now."""
+        self.counts.update(counts)
+
+    def add(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.counts.setdefault(key, 0)
+            self._dropped.discard(key)
+
+    def toggle(self, key: str) -> None:
+        self._dropped ^= {key}
+
+    def rows(self) -> list[tuple[str, int, bool]]:
+        """Each key, its presses, and whether it is taken, in the order in which they came up."""
+        return [(key, count, key not in self._dropped) for key, count in self.counts.items()]
+
+    def chosen(self) -> tuple[str, ...]:
+        return tuple(key for key, _, taken in self.rows() if taken)
 
 
 class KeyWatch:

@@ -78,8 +78,10 @@ class Marking:
         if self.fit is None:
             self.said = "mark the bar first"
             return
+        before = self._direction
         self._direction = DIRECTIONS[(DIRECTIONS.index(self.fit.gauge.direction) + 1) % len(DIRECTIONS)]
-        self._refit()
+        if not self._refit():
+            self._direction = before
 
     def change_kind(self) -> None:
         """A level (0 is bad) or a cooldown (0 is ready)."""

@@ -53,6 +53,7 @@ CommandPalette SearchIcon { display: none; }
 #game-side { width: 32; height: 1fr; border-left: solid $border; padding: 0 1; }
 #game-list { height: 1fr; padding: 0 1; }
 #game-filter { height: 3; }
+#game-live { height: 6; padding: 0 1; }
 .ascii #game-side { border-left: ascii $border; }
 .ascii #actions, .ascii #losses, .ascii #now, .ascii #buffer, .ascii #system, .ascii #log, .ascii .full-pane, .ascii #dialog {
     border: ascii $border;

@@ -12,7 +12,7 @@ from data.schema import Image
 from engine.game_builder_gauges import Box
 from engine.state import EngineState
 from tui.halfblock import Place, depth_of, encode, placed
-from tui.panes.base import LinesPane
+from tui.panes.base import LinesPane, wrapped
 from tui.screens.game_view import PictureView, joined
 
 _MOVES: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
@@ -67,7 +67,8 @@ class PicturePane(LinesPane):
         if not width or not height:
             return
         if self.image is None:
-            self.set_lines([Text(""), Text(f" {self._why or 'waiting for a picture of the window'}", self.look.palette.warn)])
+            why = Text(self._why or "waiting for a picture of the window", self.look.palette.warn)
+            self.set_lines([Text(""), *wrapped(why, width - 1)])
             return
         view = self.view
         if (view.columns, view.rows) != (width, height):

@@ -17,6 +17,7 @@ from data.profile import Region
 from data.schema import Frame, Image
 from engine.state import EngineState
 from tui.panes.base import LinesPane, cut, wrapped
+from tui.panes.status import StatusLine
 from tui.screens.game_picture import PicturePane
 
 Outcome = Literal["next", "back", "leave"]
@@ -83,9 +84,13 @@ class GameScreen(ModalScreen[Outcome]):
     BINDINGS: ClassVar[list[BindingType]] = []
     step = ""
     keys: ClassVar[str] = ""
+    with_status = False
+    """Whether the face's status line stands above: what is captured, recorded and flown stays in sight."""
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="game"):
+            if self.with_status:
+                yield StatusLine("status")
             yield Line("game-title")
             yield from self.body()
             yield Line("game-said")
