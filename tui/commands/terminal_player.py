@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from rich.color import ColorSystem
 from rich.console import Console
 
@@ -58,7 +59,8 @@ class _Playing:
         self._stop_ms = None if end_s is None else self._begin_ms + round(end_s * 1000)
         self._pictures: queue.SimpleQueue[Shown | str] = queue.SimpleQueue()
         self._size = (0, 0)
-        self._placed: tuple[object, Depth] | None = None
+        self._before: Shown | None = None
+        self._shown_line = ""
         limit = SSH_BYTES_S if os.environ.get("SSH_CONNECTION") else LOCAL_BYTES_S
         begin_ms = self._begin_ms + round(start_s * 1000)
         self._player = Player(folder / "video.mkv", begin_ms, _depth(), limit, self._pictures.put, self._pictures.put)
@@ -105,19 +107,19 @@ class _Playing:
     def _fit(self) -> None:
         columns, rows = get_terminal_size()
         if (columns, rows) != self._size:
-            self._size, self._placed = (columns, rows), None
+            self._size, self._before, self._shown_line = (columns, rows), None, ""
             self._player.fit(columns, max(1, rows - 1))
 
     def _draw(self, shown: Shown) -> None:
-        """The changed rows of a picture; all of it when its place or its colours are new."""
+        """The rows that are not on the terminal yet; all of them when the picture's place or colours are new."""
+        before, self._before = self._before, shown
+        same = before is not None and (before.at, before.depth) == (shown.at, shown.depth)
         out: list[str] = []
-        anew = self._placed != (shown.at, shown.depth)
-        if anew:
-            self._placed = (shown.at, shown.depth)
-            out.append("\x1b[0m\x1b[2J")
+        if not same:
+            out, self._shown_line = ["\x1b[0m\x1b[2J"], ""
         system = _SYSTEMS[shown.depth]
         for y in range(shown.at.rows):
-            if anew or shown.changed[y].any():
+            if before is None or not same or not np.array_equal(before.cells[y], shown.cells[y]):
                 row = "".join(style.render(text, color_system=system) for text, style in runs(shown.cells[y], shown.depth))
                 out.append(f"\x1b[{shown.at.top + y + 1};{shown.at.left + 1}H{row}")
         _write("".join(out))
@@ -132,7 +134,10 @@ class _Playing:
         text = f" {word} {at} of {whole}  x{player.speed:g}  {' '.join(down)}"
         columns, rows = self._size
         hint = "  space  q " if columns > 60 else ""
-        _write(f"\x1b[{rows};1H\x1b[0m\x1b[2K{text[: columns - len(hint)]:<{columns - len(hint)}}{hint}")
+        line = f"\x1b[{rows};1H\x1b[0m\x1b[2K{text[: columns - len(hint)]:<{columns - len(hint)}}{hint}"
+        if line != self._shown_line:
+            self._shown_line = line
+            _write(line)
 
 
 def _depth() -> Depth:
