@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +23,13 @@ Report = Callable[[Progress], None]
 def ignore(progress: Progress) -> None:
     """A report that nobody reads."""
     del progress
+
+
+def part_of(report: Report, start: float, share: float, prefix: str = "") -> Report:
+    """A report for a part of a larger job: its 0..1 becomes ``start``..``start + share``. The part's own time left is dropped."""
+
+    def forward(progress: Progress) -> None:
+        done = start + share * min(max(progress.done, 0.0), 1.0)
+        report(replace(progress, stage=f"{prefix}{progress.stage}", done=done, eta_s=None if share < 1 else progress.eta_s))
+
+    return forward

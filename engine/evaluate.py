@@ -8,7 +8,7 @@ random fly the same seeds.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -158,15 +158,15 @@ def evaluate(
     )
 
 
-def keep(workspace: Path, evaluation: Evaluation) -> Path:
-    """Write an evaluation under ``<workspace>/logs/evaluations``; returns the file."""
+def keep(workspace: Path, evaluation: Evaluation, levels: Mapping[str, Any] | None = None) -> Path:
+    """Write an evaluation under ``<workspace>/logs/evaluations``, with what was found of its levels; returns the file."""
     from data.files import write_json
 
     folder = workspace / "logs" / "evaluations"
     folder.mkdir(parents=True, exist_ok=True)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     path = folder / f"{stamp}_{evaluation.policy}.json"
-    write_json(path, evaluation.to_json())
+    write_json(path, evaluation.to_json() | ({"levels": dict(levels)} if levels else {}))
     return path
 
 

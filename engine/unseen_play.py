@@ -10,10 +10,12 @@ from data.steps import Steps, StepsBuilder
 from engine.runtime.progress import Progress, Report, ignore
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from data.schema import Frame, Observation
     from engine.evaluate import Rung
     from engine.lockstep import Decision
-    from engine.scoreboard import SecondRun
+    from engine.scoreboard import Scoreboard, SecondRun
 
 FIRST: Final = 500_000
 """Where in the list of test seeds these worlds begin: far from those on which policies are scored."""
@@ -43,6 +45,19 @@ def unseen_play(pilot: str, minutes: float, rung: Rung, report: Report = ignore)
             observer = TruthObserver() if rung == "state" else EmulatedObserver(seed=seed)
             found.append(record_episode(observer, make_pilot(pilot, seed), pilot, seed)[0])
     return found
+
+
+def judge_unseen(policy: Path, minutes: float, report: Report = ignore, pilot: str = "expert") -> Scoreboard:
+    """A policy of the arena on fresh play of the demonstrator, perception emulated. Raises CheckpointError, and ValueError for
+    a policy of another game."""
+    from engine.policy import load_policy
+    from engine.scoreboard import judge
+
+    loaded = load_policy(policy)
+    if loaded.profile.name != ARENA_PROFILE.name:
+        raise ValueError(f"{policy.name} plays {loaded.profile.name}: name recordings that it has not learnt from with --session")
+    play = unseen_play(pilot, minutes, "emulated", report)
+    return judge(loaded, play, f"unseen play of the {pilot}, perception emulated", second_run(pilot), report)
 
 
 class _PixelEyes:

@@ -41,13 +41,18 @@ def detector(report: Report, workspace: str, quick: bool = False, **options: Any
     return str(train_arena_detector(Path(workspace), report=report, **options))
 
 
-def evaluate(report: Report, workspace: str, policy: str, episodes: int = 20, **options: Any) -> str:
-    """Fly a policy in the arena and keep the scores under ``<workspace>/logs/evaluations``."""
+def evaluate(report: Report, workspace: str, policy: str, episodes: int = 20, minutes: float = 3.0, **options: Any) -> str:
+    """Fly a policy in the arena, judge its levels on so many minutes of unseen play (0: do not), and keep it all under
+    ``<workspace>/logs/evaluations``."""
+    from data.progress import part_of
     from engine.evaluate import evaluate as run
     from engine.evaluate import keep
+    from engine.unseen_play import judge_unseen
 
-    result = run(Path(policy), episodes, report=report, **options)
-    keep(Path(workspace), result)
+    share = 0.85 if minutes > 0 else 1.0
+    result = run(Path(policy), episodes, report=part_of(report, 0.0, share), **options)
+    levels = judge_unseen(Path(policy), minutes, part_of(report, share, 1 - share)).to_json() if minutes > 0 else None
+    keep(Path(workspace), result, levels)
     return f"normalised score: {result.normalised} from {result.rungs[-1].rung}, {episodes} episodes"
 
 

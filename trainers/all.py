@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from data.checkpoint import load
 from data.features import UNKNOWN_MODE, Normaliser, set_context_features, set_features, summary_features
 from data.models import write_policy
+from data.progress import part_of
 from data.schema import NO_TARGET
 from data.steps import Steps
 from data.windows import Part, Split, folds, split_sessions
 from trainers import executor, strategist, tactician
 from trainers.executor import ExecutorSettings
-from trainers.loop import LoopSettings, Progress, Report, Result, ignore, load_network, part_of
+from trainers.loop import LoopSettings, Progress, Report, Result, ignore, load_network
 from trainers.prepare import Conditioning, check_sessions
 from trainers.strategist import StrategistSettings
 from trainers.tactician import TacticianSettings

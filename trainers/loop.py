@@ -14,7 +14,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -50,16 +50,6 @@ class LoopSettings:
     seed: int = 0
     device: str = "auto"
     checkpoints: bool = True  # False: nothing is written but the best and last model (helper runs)
-
-
-def part_of(report: Report, start: float, share: float, prefix: str = "") -> Report:
-    """A report for a part of a larger job: its 0..1 becomes ``start``..``start + share``. The part's own time left is dropped."""
-
-    def forward(progress: Progress) -> None:
-        done = start + share * min(max(progress.done, 0.0), 1.0)
-        report(replace(progress, stage=f"{prefix}{progress.stage}", done=done, eta_s=None if share < 1 else progress.eta_s))
-
-    return forward
 
 
 class Task(Protocol):

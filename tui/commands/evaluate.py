@@ -52,9 +52,13 @@ def evaluate(
         raise UsageError("evaluate: --no-fly and --minutes 0 leave nothing to do")
     if page is not None and not judged:
         raise UsageError("evaluate --page: its plots are of the levels; give --minutes or --session")
-    evaluation = _fly(workspace, path, episodes, chosen, first_seed, workers, line) if fly else None
+    evaluation = _fly(path, episodes, chosen, first_seed, workers, line) if fly else None
     board = _judge(workspace, path, minutes, sessions or [], line) if judged else None
     line.end()
+    if evaluation is not None:
+        from engine.evaluate import keep
+
+        keep(workspace.root, evaluation, board.to_json() if board is not None else None)
     if page is not None and board is not None:
         from engine.scoreboard_page import draw
 
@@ -82,40 +86,32 @@ def _rungs(text: str) -> list[Rung]:
     return chosen
 
 
-def _fly(
-    workspace: Workspace, policy: Path, episodes: int, rungs: list[Rung], first_seed: int | None, workers: int, line: StatusLine
-) -> Evaluation:
+def _fly(policy: Path, episodes: int, rungs: list[Rung], first_seed: int | None, workers: int, line: StatusLine) -> Evaluation:
     from engine.evaluate import evaluate as run
-    from engine.evaluate import keep
     from tui.commands.running import ProgressLine
 
     workers = workers or max(1, min(os.cpu_count() or 1, 8))
-    result = run(policy, episodes, rungs, first_seed, workers=workers, report=ProgressLine(line))
-    keep(workspace.root, result)
-    return result
+    return run(policy, episodes, rungs, first_seed, workers=workers, report=ProgressLine(line))
 
 
-def _judge(workspace: Workspace, path: Path, minutes: float, sessions: list[str], line: StatusLine) -> Scoreboard:
-    from engine.policy import load_policy
-    from engine.scoreboard import judge
-    from engine.unseen_play import second_run, unseen_play
+def _judge(workspace: Workspace, policy: Path, minutes: float, sessions: list[str], line: StatusLine) -> Scoreboard:
     from tui.commands.running import ProgressLine
 
-    policy, report = load_policy(path), ProgressLine(line)
     if not sessions:
-        if policy.profile.name != "arena":
-            raise UsageError(f"evaluate: {path.name} plays {policy.profile.name}; name recordings it has not learnt from with --session")
-        play = unseen_play("expert", minutes, "emulated", report)
-        return judge(policy, play, "unseen play of the expert, perception emulated", second_run=second_run("expert"), report=report)
+        from engine.unseen_play import judge_unseen
+
+        return judge_unseen(policy, minutes, ProgressLine(line))
     from data.catalog import find
     from data.labels import labelled
     from data.session import open_session
+    from engine.policy import load_policy
+    from engine.scoreboard import judge
 
     found: list[Steps] = []
     for folder in [find(workspace.root, name) for name in sessions]:
         with open_session(folder) as session:
             found.append(labelled(session.steps(), folder))
-    return judge(policy, found, ", ".join(sessions), report=report)
+    return judge(load_policy(policy), found, ", ".join(sessions), report=ProgressLine(line))
 
 
 def _say_levels(board: Scoreboard) -> None:

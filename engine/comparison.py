@@ -1,0 +1,130 @@
+"""Evaluations that were kept, and whether one policy is better than another: "not enough evidence" is an answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+
+from engine.scores import Interval, episodes_needed
+
+FOLDER: Final = Path("logs") / "evaluations"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRung:
+    """One rung of the ladder. ``scores``: an episode each, by seed from the evaluation's first."""
+
+    name: str
+    score: Interval
+    normalised: Interval
+    scores: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One evaluation of the workspace. ``levels``: the scoreboard as JSON, empty when none was made."""
+
+    id: str
+    policy: str
+    rules_version: int
+    episodes: int
+    first_seed: int
+    demonstrator: Interval
+    random: Interval
+    rungs: tuple[KeptRung, ...]
+    levels: dict[str, Any]
+
+    @property
+    def at(self) -> str:
+        """When, as ``2026-11-28 14:05`` UTC."""
+        stamp = self.id[:15]
+        return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]}"
+
+    def rung(self, name: str) -> KeptRung | None:
+        return next((r for r in self.rungs if r.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much the second policy is better on one rung, in normalised score. ``needed``: episodes a side to be sure of it."""
+
+    rung: str
+    gain: Interval
+    paired: bool
+    needed: int | None
+
+    @property
+    def verdict(self) -> str:
+        if self.gain.low > 0:
+            return "better"
+        if self.gain.high < 0:
+            return "worse"
+        return "not enough evidence"
+
+
+def read_evaluations(workspace: Path) -> tuple[list[Kept], list[str]]:
+    """All that were kept, newest first, and a line for each file that could not be read."""
+    found: list[Kept] = []
+    wrong: list[str] = []
+    for path in sorted((workspace / FOLDER).glob("*.json"), reverse=True):
+        try:
+            found.append(_kept(path.stem, json.loads(path.read_bytes())))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            wrong.append(f"{path.name}: cannot be read ({type(error).__name__}: {error})")
+    return found, wrong
+
+
+def compare(first: Kept, second: Kept, draws: int = 4000) -> list[Difference]:
+    """By rung that both have. Episodes on the same seeds are compared pair by pair, which scatters less.
+
+    Raises ValueError when the two were played by different rules.
+    """
+    if first.rules_version != second.rules_version:
+        raise ValueError(f"{first.id} was played by rules {first.rules_version}, {second.id} by {second.rules_version}: not comparable")
+    scale = (first.demonstrator.value - first.random.value + second.demonstrator.value - second.random.value) / 2
+    found: list[Difference] = []
+    for rung in first.rungs:
+        other = second.rung(rung.name)
+        if other is None or len(rung.scores) < 2 or len(other.scores) < 2 or scale <= 0:
+            continue
+        a, b = np.array(rung.scores) / scale, np.array(other.scores) / scale
+        paired = first.first_seed == second.first_seed
+        if paired:
+            a, b = a[: min(len(a), len(b))], b[: min(len(a), len(b))]
+        rng = np.random.default_rng(0)
+        rows = rng.integers(0, len(a), (draws, len(a)))
+        others = rows if paired else rng.integers(0, len(b), (draws, len(b)))
+        gains = b[others].mean(1) - a[rows].mean(1)
+        low, high = (float(v) for v in np.quantile(gains, (0.025, 0.975)))
+        gain = Interval(float(b.mean() - a.mean()), low, high, min(len(a), len(b)))
+        scatter = float((b - a).std(ddof=1)) / np.sqrt(2) if paired else float(np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2))
+        needed = episodes_needed(abs(gain.value), scatter) if low <= 0 <= high and abs(gain.value) > 1e-3 else None
+        found.append(Difference(rung.name, gain, paired, needed))
+    return found
+
+
+def _kept(name: str, value: Any) -> Kept:
+    values = cast("dict[str, Any]", value)
+    rungs = tuple(
+        KeptRung(str(r["rung"]), _interval(r["score"]), _interval(r["normalised"]), tuple(float(s) for s in r["scores"]))
+        for r in cast("list[dict[str, Any]]", values["rungs"])
+    )
+    return Kept(
+        id=name,
+        policy=str(values["policy"]),
+        rules_version=int(values["rules_version"]),
+        episodes=int(values["episodes"]),
+        first_seed=int(values["first_seed"]),
+        demonstrator=_interval(values["demonstrator"]["score"]),
+        random=_interval(values["random"]["score"]),
+        rungs=rungs,
+        levels=dict(values.get("levels") or {}),
+    )
+
+
+def _interval(value: dict[str, Any]) -> Interval:
+    return Interval(float(value["value"]), float(value["low"]), float(value["high"]), int(value["n"]))

@@ -1,0 +1,83 @@
+"""Kept evaluations and their comparison: equal play is "not enough evidence", a clear gain is not."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.comparison import Kept, compare, read_evaluations
+from engine.evaluate import Evaluation, Rung, RungResult, keep
+from engine.scores import mean_interval, normalised_interval
+
+
+def evaluation(
+    name: str, gain: float, first_seed: int = 3_000_000, episodes: int = 40, rungs: tuple[Rung, ...] = ("state", "pixels")
+) -> Evaluation:
+    rng = np.random.default_rng(first_seed)
+    worlds = rng.normal(0.0, 4.0, episodes)  # some worlds are easier for everybody
+    high, low = 20 + worlds, -6 + worlds
+    found: list[RungResult] = []
+    for rung in rungs:
+        scores = 10 + gain + worlds + np.random.default_rng(len(name)).normal(0.0, 1.0, episodes)
+        found.append(
+            RungResult(rung, mean_interval(scores), normalised_interval(scores, high, low), tuple(scores.tolist()), {"deaths": 1.0})
+        )
+    return Evaluation(name, 1, episodes, 60.0, first_seed, "expert", mean_interval(high), mean_interval(low), tuple(found), 1.0)
+
+
+def kept(workspace: Path, made: Evaluation) -> Kept:
+    path = keep(workspace, made, {"policy": made.policy, "causality": 0.9})
+    return next(k for k in read_evaluations(workspace)[0] if k.id == path.stem)
+
+
+def test_what_was_kept_comes_back(tmp_path: Path) -> None:
+    made = evaluation("one", 0.0)
+    found = kept(tmp_path, made)
+    assert (found.policy, found.episodes, found.rules_version) == ("one", 40, 1)
+    assert [r.name for r in found.rungs] == ["state", "pixels"]
+    assert found.rungs[1].normalised == made.normalised
+    assert found.levels["causality"] == 0.9
+    assert len(found.at) == 16
+    assert read_evaluations(tmp_path / "nothing") == ([], [])
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"policy": 1}', "\0\0", '{"rungs": [{}]}'])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: str) -> None:
+    kept(tmp_path, evaluation("one", 0.0))
+    (tmp_path / "logs" / "evaluations" / "20260101T000000Z_torn.json").write_text(content)
+    found, wrong = read_evaluations(tmp_path)
+    assert len(found) == 1
+    assert wrong[0].startswith("20260101T000000Z_torn.json: cannot be read")
+
+
+def test_a_clear_gain_and_none_at_all(tmp_path: Path) -> None:
+    base, better, same = (kept(tmp_path, evaluation(name, gain)) for name, gain in (("base", 0.0), ("better", 4.0), ("same_", 0.1)))
+    up, down, none = compare(base, better), compare(better, base), compare(base, same)
+    assert [d.rung for d in up] == ["state", "pixels"]
+    assert {d.verdict for d in up} == {"better"}
+    assert {d.verdict for d in down} == {"worse"}
+    assert up[0].gain.value == pytest.approx(4.0 / 26, abs=0.03)
+    assert up[0].paired
+    assert up[0].needed is None
+    assert {d.verdict for d in none} == {"not enough evidence"}
+    assert none[0].gain.low < 0 < none[0].gain.high
+    assert none[0].needed is not None
+    assert none[0].needed > 40
+
+
+def test_pairs_need_the_same_seeds_and_scatter_less(tmp_path: Path) -> None:
+    base, better = kept(tmp_path, evaluation("base", 0.0)), kept(tmp_path, evaluation("better", 2.0))
+    elsewhere = kept(tmp_path, evaluation("elsewhere", 2.0, first_seed=3_500_000))
+    (pairs, *_), (apart, *_) = compare(base, better), compare(base, elsewhere)
+    assert not apart.paired
+    assert apart.gain.high - apart.gain.low > 2 * (pairs.gain.high - pairs.gain.low)
+
+
+def test_other_rules_and_other_rungs(tmp_path: Path) -> None:
+    base, only = kept(tmp_path, evaluation("base", 0.0)), kept(tmp_path, evaluation("only", 1.0, rungs=("pixels",)))
+    assert [d.rung for d in compare(base, only)] == ["pixels"]
+    with pytest.raises(ValueError, match="not comparable"):
+        compare(base, dataclasses.replace(only, rules_version=2))
