@@ -75,6 +75,14 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         launcher="Source",
     ),
     Action(
+        "add_game",
+        "Add a game",
+        (),
+        "describe a game of your own: its window, keys and gauges",
+        group="Play",
+        launcher="Add a game",
+    ),
+    Action(
         "arm",
         "Arm and fly",
         ("a",),

@@ -128,6 +128,12 @@ def keys(app: SecondseatApp) -> None:
     app.open_screen(lambda: KeysScreen(here))
 
 
+def add_game(app: SecondseatApp) -> None:
+    from tui.screens.game_flow import add_game as begin
+
+    begin(app)
+
+
 def doctor(app: SecondseatApp) -> None:
     """The checks; on their screen already: look again."""
     from tui.screens.lists import DoctorScreen
@@ -168,6 +174,7 @@ DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "narrower": lambda app: _resize(app, -1),
     "reset_sizes": reset_sizes,
     "keys": keys,
+    "add_game": add_game,
     "doctor": doctor,
     "full_log": full_log,
     "sessions": sessions,
