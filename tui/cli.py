@@ -36,6 +36,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "train": Entry("train", "strategist | tactician | executor | all | detector: learn from recordings"),
         "fly": Entry("fly", "let a policy fly the arena or a window"),
         "evaluate": Entry("evaluate", "score a policy between random and the demonstrator"),
+        "evaluations": Entry("evaluations", "list | compare: scores that were kept"),
         "models": Entry("models", "list | show | promote | rollback: training runs and policies"),
         "tensorboard": Entry("tensorboard", "training curves in a browser"),
         "demo": Entry("demo", "record, learn and fly once in the arena, and say how well (about ten minutes)"),

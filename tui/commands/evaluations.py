@@ -1,0 +1,96 @@
+"""``secondseat evaluations``: scores that were kept, and whether one policy is better than another."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.commands.invocation import UsageError, new_app, say, say_json, table, workspace_of
+from tui.commands.options import Json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engine.comparison import Kept
+
+app = new_app("Scores that were kept. ID is an evaluation's id, a beginning that no other has, `last`, or a policy's name.")
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """All evaluations, newest first."""
+    from engine.comparison import read_evaluations
+
+    found, wrong = read_evaluations(workspace_of(context).root)
+    if as_json:
+        say_json([dataclasses.asdict(kept) for kept in found])
+        return
+    if found:
+        rungs = list(dict.fromkeys(r.name for kept in found for r in kept.rungs))
+        rows = [
+            (kept.id, kept.at, kept.policy, kept.rules_version, kept.episodes, *(_normalised(kept, rung) for rung in rungs))
+            for kept in found
+        ]
+        say(table(("id", "when (UTC)", "policy", "rules", "episodes", *rungs), rows))
+    else:
+        say("no evaluation yet; make one: secondseat evaluate")
+    for line in wrong:
+        say(f"! {line}")
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    first: Annotated[str, typer.Argument(metavar="ID", help="what it is compared with")],
+    second: Annotated[str, typer.Argument(metavar="ID", help="what may be better or worse")],
+    as_json: Json = False,
+) -> None:
+    """Is the second better than the first? By rung, with a 95 % interval; "not enough evidence" is an answer, and then it says how
+    many episodes a side would do."""
+    from engine.comparison import compare as run
+
+    root = workspace_of(context).root
+    one, other = _find(root, first), _find(root, second)
+    found = run(one, other)
+    if as_json:
+        say_json([dataclasses.asdict(difference) | {"verdict": difference.verdict} for difference in found])
+        return
+    if not found:
+        say(f"{one.id} and {other.id} have no rung in common")
+        return
+    rows = [
+        (
+            d.rung,
+            _normalised(one, d.rung),
+            _normalised(other, d.rung),
+            f"{d.gain.value:+.2f} [{d.gain.low:+.2f}, {d.gain.high:+.2f}]",
+            f"{d.verdict}{f': about {d.needed} episodes a side would do' if d.needed else ''}",
+        )
+        for d in found
+    ]
+    say(table(("rung", one.policy, other.policy, "gain", "the second is"), rows))
+    how = "pair by pair, on the same worlds" if found[0].paired else "on different worlds"
+    say(f"normalised scores; 95 % bootstrap over {found[0].gain.n} episodes, {how}")
+
+
+def _normalised(kept: Kept, rung: str) -> str:
+    found = kept.rung(rung)
+    return str(found.normalised) if found is not None else ""
+
+
+def _find(root: Path, name: str) -> Kept:
+    from engine.comparison import read_evaluations
+
+    found, _ = read_evaluations(root)
+    if name == "last" and found:
+        return found[0]
+    by_policy = [kept for kept in found if kept.policy == name]
+    if by_policy:
+        return by_policy[0]
+    by_id = [kept for kept in found if kept.id.startswith(name)]
+    if len(by_id) == 1:
+        return by_id[0]
+    known = ", ".join(kept.id for kept in (by_id or found)[:5]) or "none yet"
+    raise UsageError(f"evaluations: {len(by_id) or 'none'} begins with {name!r}; there are: {known}")
