@@ -177,7 +177,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("keys", "Keys", ("question_mark", "f1"), "this page", footer="keys"),
     Action("palette", "Commands", ("ctrl+p", "colon"), "find any action by its name", footer="commands"),
     Action("redraw", "Redraw the screen", ("ctrl+l",), "when something else wrote onto the terminal"),
-    Action("detach", "Detach", ("D",), "leave; the engine goes on", footer="detach", when="attached"),
+    Action("detach", "Detach", ("D",), "when attached: leave; the engine goes on", footer="detach", when="attached"),
     Action("quit", "Quit", ("q", "ctrl+c"), "asks when something runs; ^c twice within 2 s leaves at once, safely", footer="quit"),
     Action(
         "losses_filter", "Filter quantities", ("slash",), "other figures than the losses, by their names", scope="losses", footer="filter"
