@@ -13,15 +13,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data import locks
+from data import annotations, locks, session_edit, trash
 from data.catalog import list_sessions
+from data.clip import export_clip
+from data.compaction import compact_session
+from data.labels import set_mode
 from data.locks import HEARTBEAT_S, LOCK_NAME, Locked, SessionLock, identity, writer_alive
 from data.metadata import SessionError, Source
 from data.profile import ARENA_PROFILE, GameProfile
 from data.schema import InputEvent, Rect
 from data.session import SessionWriter, open_session
 from data.steps import Steps, StepsBuilder
+from data.timeline import read_cursor
 from data.untyped import parquet, pyarrow
+from data.verify import verify
 from tests.support.sessions import FRAME_NS, START_NS, event, frame, new_writer, number_of, step, write_session
 
 
@@ -282,3 +287,36 @@ def test_a_failed_start_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="4x4"):
         SessionWriter.create(tmp_path, "play", ARENA_PROFILE, Source(), 30.0, (4, 4))
     assert list((tmp_path / "sessions").iterdir()) == []
+
+
+@pytest.mark.parametrize(("size", "scale"), [((1280, 720), 1.0), ((2560, 1440), 2.0)])
+def test_the_same_click_is_at_the_same_place_whatever_the_screens_scale(tmp_path: Path, size: tuple[int, int], scale: float) -> None:
+    """Pixels of the picture, not of the screen's own units: 640, 360 of 1280x720 and 1280, 720 of 2560x1440."""
+    writer = SessionWriter.create(tmp_path, "play", ARENA_PROFILE, Source(), 30.0, size, start_ns=START_NS, scale=scale)
+    writer.write_frame(replace(frame(0, *size), window=Rect(0, 0, *size)))
+    place = (640 * scale / size[0], 360 * scale / size[1])
+    writer.write_event(InputEvent(START_NS, "press", "mouse_left", *place))
+    writer.write_event(InputEvent(START_NS + 1, "release", "mouse_left", *place))
+    writer.close()
+    with open_session(writer.folder) as session:
+        metadata = session.metadata
+        assert ((metadata.width_px, metadata.height_px), metadata.scale, metadata.views[0].scale) == (size, scale, scale)
+        assert read_cursor(session).at(START_NS) == (0.5, 0.5)
+        assert [(event.x, event.y) for event in session.events()] == [(0.5, 0.5), (0.5, 0.5)]
+    assert verify(writer.folder) == []
+
+
+def test_everything_made_of_a_session_works_in_any_legal_path(tmp_path: Path) -> None:
+    workspace = tmp_path / "Spiel – Ünï ほし" / "run 1"
+    folder = write_session(workspace, 100, flush_every=5)
+    set_mode(folder, START_NS, START_NS + 10**9, "FLEE")
+    annotations.update(folder, title="ほし", add=["ünï"])
+    assert compact_session(folder).files
+    piece = session_edit.cut(workspace, folder.name, 1.0, 2.0)
+    assert session_edit.merge(workspace, [folder.name, piece.id]).frames == 100 + piece.frames
+    assert export_clip(folder, 0.0, 1.0, workspace / "clip – ö.mp4") == 31
+    assert [(info.title, info.tags, info.frames) for info in list_sessions(workspace)] == [
+        ("ほし", ("ünï",), frames) for frames in (100, 130, 30)
+    ]
+    assert trash.undo(workspace, trash.trash(workspace, piece.id).id).frames == 30
+    assert all(finding.severity == "info" for info in list_sessions(workspace) for finding in verify(info.folder))
