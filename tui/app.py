@@ -7,8 +7,8 @@ Nothing heavy is imported here: the first picture is drawn before the engine, it
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
+import math
 import os
 import threading
 import time
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from data.settings import Settings
 
 SECOND_CTRL_C_S: Final = 2.0
+PANES_A_SLOT: Final = 3
 
 
 class SecondseatApp(TalkingApp):
@@ -84,7 +85,9 @@ class SecondseatApp(TalkingApp):
         """The settings file that was named for this run; empty: the usual one."""
         self._global_keys: frozenset[str] = frozenset({"f5", "f6", "f7", "f8"})
         self._alert = -1  # no snapshot yet: what happened before is not rung for
-        self._slots = itertools.count()
+        self._turn: list[LinesPane] = []
+        """The panes whose turn is still to come in this round."""
+        self._slot_s = 0.25
         self.runs = RunWatcher(self._models_folder, self._running_folder, lambda: self.soon(self._show_chart))
         self.desk = Desk(self.soon)
         self._bindings = BindingsMap(self._make_bindings())
@@ -113,7 +116,7 @@ class SecondseatApp(TalkingApp):
         self.update_all()
         self.host.start(self._engine_changed)
         self.runs.start()
-        self.set_timer(self._slot_s(), self._tick)
+        self._tick()
 
     def _engine_changed(self) -> None:
         """Called from the thread that started the engine."""
@@ -317,14 +320,14 @@ class SecondseatApp(TalkingApp):
 
     # ---- the timer
 
-    def _slot_s(self) -> float:
-        """The pause between two panes, so that all of them together are brought up to date ``refresh_hz`` times a second."""
+    def _round_s(self) -> float:
+        """How long a round takes, in which every pane is brought up to date once."""
         hz = self._refresh_hz or 4.0
         if os.environ.get("SSH_CONNECTION"):
             hz = min(hz, 2.0)
         if getattr(self._driver, "slow", False):
             hz = 1.0
-        return 1.0 / hz / max(1, len(self._live_panes()))
+        return 1.0 / hz
 
     def _live_panes(self) -> list[LinesPane]:
         """The panes that are seen: of the present screen, and behind a dialog of those it covers only in part."""
@@ -336,17 +339,23 @@ class SecondseatApp(TalkingApp):
         return [pane for pane in panes if all(node.display for node in pane.ancestors if isinstance(node, Widget))]
 
     def _tick(self) -> None:
-        """One pane is brought up to date; the next one's turn comes a slot later."""
-        if self._exit:
+        """A few panes are brought up to date, the next ones a moment later, so that no turn of the loop is long."""
+        if self._exit or self._loop is None:
             return
-        panes = self._live_panes()
-        if panes:
-            index = next(self._slots) % len(panes)
-            if index == 0:
+        try:
+            if not self._turn:
                 self.newest = self.host.snapshot()
                 self._after_snapshot()
-            panes[index].show(self.newest)
-        self.set_timer(self._slot_s(), self._tick)
+                self._turn = self._live_panes()
+                self._slot_s = self._round_s() / max(1, math.ceil(len(self._turn) / PANES_A_SLOT))
+            now, self._turn = self._turn[:PANES_A_SLOT], self._turn[PANES_A_SLOT:]
+            for pane in now:
+                if pane.is_attached:
+                    pane.show(self.newest)
+        except Exception as error:
+            self._handle_exception(error)
+            return
+        self._loop.call_later(self._slot_s, self._tick)
 
     def _after_snapshot(self) -> None:
         mend = getattr(self._driver, "mend", None)

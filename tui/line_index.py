@@ -17,6 +17,7 @@ from typing import Final
 
 PART_BYTES: Final = 262_144
 PART_LINES: Final = 2_000
+TAIL_BYTES: Final = 65_536
 LONGEST_LINE: Final = 4_000
 """What is read of one line at most."""
 POLL_S: Final = 0.5
@@ -137,16 +138,19 @@ class LineIndex:
 
     def newest(self, count: int) -> list[str]:
         """The last lines, for the moment before the table is made."""
+        found: list[bytes] = []
         for path in reversed(self._paths()):
             try:
                 with path.open("rb") as file:
                     size = file.seek(0, os.SEEK_END)
-                    file.seek(max(0, size - 65_536))
-                    lines = file.read(65_536).split(b"\n")
+                    file.seek(max(0, size - TAIL_BYTES))
+                    lines = file.read(TAIL_BYTES).split(b"\n")
             except OSError:
                 continue
-            return [line.decode("utf-8", "replace") for line in lines[1 if size > 65_536 else 0 : -1]][-count:]
-        return []
+            found = [*lines[1 if size > TAIL_BYTES else 0 : -1], *found]
+            if len(found) >= count:
+                break
+        return [line.decode("utf-8", "replace") for line in found[-count:]]
 
     def _place(self, number: int) -> tuple[Path, int, int] | None:
         for file in self._files:

@@ -88,6 +88,7 @@ def test_a_rotated_log_goes_on(tmp_path: Path) -> None:
     path.write_text("three\n")
     index.update()
     assert index.lines(0, 9) == ["one", "two", "three"]
+    assert index.newest(2) == ["two", "three"]
     path.write_text("")
     old.unlink()
     index.update()

@@ -35,7 +35,7 @@ class KeysPane(ListPane):
         panes = "-".join((min(registry.reserved), max(registry.reserved))) if registry.reserved else ""
         out.append(Text(f"{panes} choose a pane, tab goes to the next, enter runs a row, esc goes back.", palette.dim))
         out.append(
-            Text('Other keys: in config.toml [keys] face = { id = "keys" }; docs/keys.md tells the ids of all actions.', palette.dim)
+            Text('Other keys: in config.toml [keys] face = { id = "keys" }; docs/keys.md lists the ids.', palette.dim)
         )
         return out
 
