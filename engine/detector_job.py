@@ -21,7 +21,7 @@ from engine.perception.judging import Labelled, judge
 from engine.perception.tracker import BEGIN_AT
 from engine.runtime.progress import EtaReport, Progress, Report, ignore, part
 from trainers.detector import DetectorProgress, DetectorSettings, TrainedDetector, export_onnx, train_detector
-from trainers.networks.yolo import NETWORK, save_weights
+from trainers.networks.yolo import NETWORK, require_ultralytics, save_weights
 
 JUDGED_SEED: Final = HELD_OUT_SEED + 1_500_000
 """World seeds that neither training nor the choice of the best epoch has seen."""
@@ -62,6 +62,7 @@ def train_arena_detector(
     Raises WorkspaceError when the workspace cannot be written to, trainers.networks.yolo.DetectorTrainingError when
     Ultralytics is missing.
     """
+    require_ultralytics()  # not after ten minutes of making pictures
     chosen = replace(settings if settings is not None else DetectorSettings(), **changed)
     place = Workspace(workspace)
     name = run_name if run_name is not None else time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + "_arena"

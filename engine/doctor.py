@@ -212,5 +212,8 @@ def _licence() -> Check:
         except importlib.metadata.PackageNotFoundError:
             continue
     return Check(
-        "licence", "warn", f"{own}; ultralytics (AGPL-3.0) is not installed: detectors run, but none can be trained", "reinstall secondseat"
+        "licence",
+        "warn",
+        f"{own}; ultralytics is not installed (AGPL-3.0, see the README): detectors run, but none can be trained",
+        "pip install ultralytics-opencv-headless",
     )

@@ -129,6 +129,8 @@ class Hotkeys:
         if not self._why_dead:
             self._why_dead, self._wait_ns = dead, _FIRST_RETRY_NS
             self._next_try_ns = self._clock_ns() + self._wait_ns
+            with self._lock:  # what was down when it died would stay so
+                self._presses.forget()
             log.warning("global hotkeys are dead: %s; %s", dead, _HERE_ONLY)
         if self._keyboard is None and self._clock_ns() >= self._next_try_ns:
             self._revive()

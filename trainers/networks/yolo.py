@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,6 +62,22 @@ def network_layout(n_classes: int, width: float = 0.125) -> dict[str, Any]:
     }
 
 
+MISSING_ULTRALYTICS: Final = (
+    "ultralytics is not installed (AGPL-3.0, see the README); it trains detectors and runs them in torch:"
+    " pip install ultralytics-opencv-headless"
+)
+
+
+def require_ultralytics() -> None:
+    """Raises DetectorTrainingError when Ultralytics is not installed. Imports nothing of it."""
+    try:
+        found = find_spec("ultralytics") is not None
+    except ImportError:
+        found = False
+    if not found:
+        raise DetectorTrainingError(MISSING_ULTRALYTICS)
+
+
 def build_network(classes: Sequence[str], width: float = 0.125) -> Any:
     """The untrained network, a torch module: float32 [B, 3, H, W] in 0..1 (RGB) -> [B, 4 + classes, cells].
 
@@ -70,9 +87,7 @@ def build_network(classes: Sequence[str], width: float = 0.125) -> Any:
     try:
         from ultralytics.nn.tasks import DetectionModel
     except ImportError as error:
-        raise DetectorTrainingError(
-            "ultralytics is not installed; it trains detectors and runs them in torch (AGPL-3.0): pip install ultralytics-opencv-headless"
-        ) from error
+        raise DetectorTrainingError(MISSING_ULTRALYTICS) from error
     network = DetectionModel(network_layout(len(classes), width), ch=3, nc=len(classes), verbose=False)
     network.names = dict(enumerate(classes))
     return network
