@@ -292,6 +292,7 @@ class ControlCenter:
     async def _shut_down(self) -> None:
         """Order matters: hands off first, then save what was recorded, then the rest. Jobs save meanwhile."""
         began_s = time.monotonic()
+        log.info("the engine ends: %s", self._stop_reason or "left")
         self.bot.disarm(self._stop_reason)
         if self.jobs is not None:
             if self._keep_jobs:

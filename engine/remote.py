@@ -22,7 +22,11 @@ COMMAND_TIMEOUT_S: Final = 600.0
 
 
 class UnreachableError(RemoteError):
-    """Nobody answers there."""
+    """Nobody answers there. ``gone``: nobody listens either, as against an engine that hangs."""
+
+    def __init__(self, text: str, cause: Exception) -> None:
+        super().__init__(text)
+        self.gone = isinstance(cause, FileNotFoundError | ConnectionRefusedError)
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -89,9 +93,10 @@ class Remote:
         try:
             answer: Any = json.loads(self._bytes(method, url, body))
         except ValueError as error:
-            raise UnreachableError(self._nobody(error)) from error
+            raise UnreachableError(self._nobody(error), error) from error
         if not isinstance(answer, dict):
-            raise UnreachableError(self._nobody(ValueError("the answer is no object")))
+            error = ValueError("the answer is no object")
+            raise UnreachableError(self._nobody(error), error)
         return cast("dict[str, Any]", answer)
 
     def _bytes(self, method: str, url: str, body: dict[str, Any] | None = None) -> bytes:
@@ -107,7 +112,7 @@ class Remote:
                 status, data = self._exchange(method, url, body)
         except (OSError, ValueError, http.client.HTTPException) as error:
             self.close()
-            raise UnreachableError(self._nobody(error)) from error
+            raise UnreachableError(self._nobody(error), error) from error
         if status >= 400:
             raise RemoteError(_told(data) or f"the engine refused ({status})")
         return data

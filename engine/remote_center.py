@@ -102,6 +102,8 @@ class RemoteCenter:
             return ""
         if self._state.ending:
             return f"the engine has ended: {self._state.ending}"
+        if isinstance(self._failure, UnreachableError) and self._failure.gone:
+            return "the engine is gone; asking again"
         if isinstance(self._failure, UnreachableError) or self._failure is None:
             return f"the engine has not answered for {silent_s:.0f} s; asking again"
         return str(self._failure)

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 VIEWER_GONE_S: Final = 3.0
 """A viewer that has not asked for this long is not counted any more."""
+LAST_WORDS_S: Final = 0.6
 MOST_VIEWERS: Final = 64
 IDLE_CONNECTION_S: Final = 60.0
 _CLEANUP_S: Final = 0.5
@@ -80,6 +81,7 @@ class RemoteServer(TaskService):
                 await self._listen(runner)
                 await self._watch_viewers()
             finally:
+                await self._last_words()
                 await runner.cleanup()
         finally:
             self._place.leave()
@@ -96,6 +98,12 @@ class RemoteServer(TaskService):
                 await web.UnixSite(runner, str(self._place.path)).start()
             finally:
                 os.umask(before)
+
+    async def _last_words(self) -> None:
+        """Let the viewers hear why it ends: each asks a few times a second. One that does not is not waited for long."""
+        began_s = time.monotonic()
+        while time.monotonic() < began_s + LAST_WORDS_S and any(seen_s < began_s for seen_s in self._viewers.values()):
+            await asyncio.sleep(0.02)
 
     async def _watch_viewers(self) -> None:
         """Count those that are there; this also keeps the service running."""

@@ -133,7 +133,6 @@ def test_an_engine_that_goes_is_said_and_taken_up_when_it_comes_back(lab: Lab) -
     lab.engine.state = replace(lab.engine.state, recorder=RecorderState("recording", "here", 7.0))
     run.wait_for("REC 00:00:07")
     lab.engine.state = replace(lab.engine.state, ending="asked to stop")
-    time.sleep(0.6)
     server.end()
     run.wait_for("the engine has ended: asked to stop")
     run.type("q")
