@@ -13,7 +13,7 @@ from engine.state import Picture
 from tui.halfblock import Depth, Place, depth_of, encode, place, placed, shrink
 from tui.overlay import Colour, cross, frame
 from tui.panes.log import printable
-from tui.terminal_bytes import cost
+from tui.terminal_bytes import cost, sent
 
 if TYPE_CHECKING:
     from tui.app import SecondseatApp
@@ -73,7 +73,7 @@ def draw(picture: Picture, columns: int, rows: int, depth: Depth) -> Drawn:
         legend.append(f"  {count} {printable(name)}", _COLOURS[names.index(name) % len(_COLOURS)][0] if depth >= 8 else "")
     if not picture.boxes:
         legend.append("  nothing found on it")
-    return Drawn(lines, cost(cells, np.ones(cells.shape, bool), depth), legend)
+    return Drawn(lines, cost(cells, sent(cells, None), depth), legend)
 
 
 def written(line: Text, x: int, words: Text, at: Place) -> Text:

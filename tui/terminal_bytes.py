@@ -1,4 +1,8 @@
-"""What pictures cost a terminal in bytes, and a budget for it."""
+"""What pictures cost a terminal in bytes, and a budget for it.
+
+Textual sends a changed line from the widget's left edge up to the last changed cell; more regions on one line would send
+its beginning more than once.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +15,31 @@ from numpy.typing import NDArray
 
 from tui.halfblock import Depth
 
-_RUN_BYTES: Final[dict[Depth, int]] = {24: 42, 8: 27, 4: 15, 0: 0}
-"""What a run of equal cells costs beside its characters: both colours and the way back."""
-_SPAN_BYTES: Final = 9
-"""What it costs to go to a place on the screen."""
+_BLOCK_BYTES: Final[dict[Depth, int]] = {24: 42, 8: 27, 4: 15, 0: 0}
+"""A run of blocks beside its characters: both colours and the way back."""
+_BLANK_BYTES: Final[dict[Depth, int]] = {24: 24, 8: 16, 4: 11, 0: 0}
+"""A run of blanks: one colour and the way back."""
+_LINE_BYTES: Final = 120
+"""Going to a line, its border and its margin."""
 
 
-def cost(cells: NDArray[np.int32], changed: NDArray[np.bool_], depth: Depth) -> int:
-    """About how many bytes the changed cells are on their way to a terminal; rather more than less."""
-    spans = int((np.diff(changed, axis=1, prepend=False) & changed).sum())
-    new_run = np.diff(cells, axis=1, prepend=-1) != 0
-    starts = changed & (new_run | np.diff(changed, axis=1, prepend=False))
-    blocks = changed & (cells >> 15 != cells & 0x7FFF) if depth else np.zeros_like(changed)
-    return spans * _SPAN_BYTES + int(starts.sum()) * _RUN_BYTES[depth] + int(changed.sum()) + 2 * int(blocks.sum())
+def sent(cells: NDArray[np.int32], before: NDArray[np.int32] | None) -> NDArray[np.bool_]:
+    """bool [rows, columns]: the cells that are sent when ``before`` (None: nothing) becomes ``cells``."""
+    if before is None:
+        return np.ones(cells.shape, bool)
+    different = cells != before
+    return np.logical_or.accumulate(different[:, ::-1], axis=1)[:, ::-1]
+
+
+def cost(cells: NDArray[np.int32], sent: NDArray[np.bool_], depth: Depth) -> int:
+    """About how many bytes the sent cells are on their way to a terminal; rather more than less."""
+    lines = int(sent[:, 0].sum())
+    if depth == 0:
+        return lines * _LINE_BYTES + int(sent.sum())
+    block = cells >> 15 != cells & 0x7FFF
+    begins = sent & (np.diff(cells, axis=1, prepend=-1) != 0)
+    styles = int((begins & block).sum()) * _BLOCK_BYTES[depth] + int((begins & ~block).sum()) * _BLANK_BYTES[depth]
+    return lines * _LINE_BYTES + styles + int(sent.sum()) + 2 * int((sent & block).sum())
 
 
 @dataclass(slots=True)

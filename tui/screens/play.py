@@ -27,8 +27,6 @@ from tui.screens.session_parts import held_at
 SEEK_S: Final = 5.0
 FAR_S: Final = 30.0
 INFO_LINES: Final = 3
-MERGED_CELLS: Final = 6
-"""Changed cells that are no further apart than this are sent as one stretch: going to a place costs as much."""
 
 
 class PlayPane(LinesPane):
@@ -96,8 +94,12 @@ class PlayPane(LinesPane):
         if before is None or (before.at, before.depth) != (shown.at, shown.depth):
             self.refresh()
         else:
-            self.refresh(*(Region(shown.at.left + x, shown.at.top + y, length, 1) for y, x, length in spans(shown)))
-        self.show(self.face.newest)
+            ends = shown.sent.sum(axis=1).tolist()
+            lines = [Region(0, shown.at.top + y, shown.at.left + end, 1) for y, end in enumerate(ends) if end]
+            if lines:  # without a region everything would be drawn
+                self.refresh(*lines)
+        if not self.player.playing:  # else the app's timer brings the lines under it up to date
+            self.show(self.face.newest)
         self.call_after_refresh(self._acknowledge)
 
     def _acknowledge(self) -> None:
@@ -118,7 +120,7 @@ class PlayPane(LinesPane):
         if shown is None or not shown.at.top <= y < shown.at.top + shown.at.rows:
             return Strip.blank(self.size.width, blank)
         row = shown.cells[y - shown.at.top]
-        segments = [Segment(" " * shown.at.left, blank), *(Segment(text, blank + style) for text, style in runs(row, shown.depth))]
+        segments = [Segment(" " * shown.at.left, blank), *(Segment(text, style) for text, style in runs(row, shown.depth))]
         return Strip(segments).adjust_cell_length(self.size.width, blank)
 
     def set_lines(self, lines: list[Text]) -> None:
@@ -175,7 +177,7 @@ class PlayPane(LinesPane):
             return ""
         colours = {24: "all colours", 8: "256 colours", 4: "16 colours", 0: "no colour"}[shown.depth]
         rate = f"{player.fps:.0f} pictures a second, " if player.playing and player.fps else ""
-        limit = f"at most {player.budget.bytes_s / 1000:.0f} kB/s to the terminal{' over SSH' if self._ssh else ''}"
+        limit = f"at most {player.bytes_s / 1000:.0f} kB/s to the terminal{' over SSH' if self._ssh else ''}"
         return f"{rate}{shown.at.columns}x{2 * shown.at.rows} pixels, {colours}; {limit}"
 
     # ---- what the keys do
@@ -240,23 +242,6 @@ class PlayPane(LinesPane):
             self.marked = not self.marked
             self.player.marks = self.marks.draw if self.marked else None
             self.player.draw_again()
-
-
-def spans(shown: Shown) -> list[tuple[int, int, int]]:
-    """(row, column, length) of the changed cells, near ones together."""
-    out: list[tuple[int, int, int]] = []
-    for y, changed in enumerate(shown.changed):
-        columns: list[int] = changed.nonzero()[0].tolist()
-        if not columns:
-            continue
-        start = before = columns[0]
-        for column in columns[1:]:
-            if column - before > MERGED_CELLS:
-                out.append((y, start, before + 1 - start))
-                start = column
-            before = column
-        out.append((y, start, before + 1 - start))
-    return out
 
 
 class PlayScreen(ListScreen):

@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 
 from data.schema import Image
 from tui.halfblock import Depth, Place, encode, place, shrink
-from tui.terminal_bytes import Budget, cost
+from tui.terminal_bytes import Budget, cost, sent
 
-LOCAL_BYTES_S: Final = 56_000
+LOCAL_BYTES_S: Final = 60_000
 SSH_BYTES_S: Final = 24_000
+"""All that may go to the terminal in a second."""
+PICTURE_SHARE: Final = 0.75
+"""The pictures' part of it: the lines under them and the rest of the screen are drawn too."""
 LEAST_FPS: Final = 4.0
 MOST_FPS: Final = 15.0
 _START_FPS: Final = 2 * LEAST_FPS
@@ -44,13 +47,13 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One encoded picture. ``changed``: bool [rows, columns], where it differs from the one drawn before it."""
+    """One encoded picture. ``sent``: bool [rows, columns], the cells that drawing it after the one before it sends."""
 
     time_ms: int
     cells: NDArray[np.int32]
     at: Place
     depth: Depth
-    changed: NDArray[np.bool_]
+    sent: NDArray[np.bool_]
 
 
 class Player:
@@ -77,7 +80,8 @@ class Player:
         self._fps = 0.0
         self._possible_fps = _START_FPS
         self._shown_s = 0.0
-        self.budget = Budget(bytes_s)
+        self.bytes_s = bytes_s
+        self.budget = Budget(bytes_s * PICTURE_SHARE)
         self.playing = False
         self.speed = 1.0
         self.marks: Marks | None = None
@@ -217,10 +221,10 @@ class Player:
         cells = encode(pixels, quality.depth)
         last = self._last
         self._first_of_kind = last is None or anew or (last.at, last.depth) != (at, quality.depth)
-        changed = np.ones(cells.shape, bool) if last is None or self._first_of_kind else cells != last.cells
-        shown = Shown(time_ms, cells, at, quality.depth, changed)
+        parts = sent(cells, None if last is None or self._first_of_kind else last.cells)
+        shown = Shown(time_ms, cells, at, quality.depth, parts)
         self._last = shown
-        self.budget.spend(cost(cells, changed, quality.depth))
+        self.budget.spend(cost(cells, parts, quality.depth))
         self._drawn = False
         self._shown(shown)
 
@@ -235,7 +239,7 @@ class Player:
         self._shown_s = begin_s
         if self._first_of_kind:
             return  # it costs more than those that follow
-        paid_s = cost(last.cells, last.changed, last.depth) / self.budget.bytes_s
+        paid_s = cost(last.cells, last.sent, last.depth) / self.budget.bytes_s
         self._possible_fps += 0.5 * (1 / max(1e-3, end_s - begin_s, paid_s) - self._possible_fps)
         if self._possible_fps < LEAST_FPS and self._step < len(self._ladder) - 1:
             self._step += 1

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from tui.halfblock import Depth, encode, place, placed, shrink
+from tui.terminal_bytes import cost, sent
 
 if TYPE_CHECKING:
     from data.video import VideoReader
 
 KEPT: Final = 200
+BYTES_S: Final = 40_000
+"""What a cursor that is kept moving may cost the terminal."""
 CLOSE_S: Final = 2.0
 
 
@@ -39,7 +42,7 @@ class Pictures:
         self._wish: Wish | None = None
         self._changed = threading.Condition()
         self._stop = False
-        self._kept: OrderedDict[Wish, list[Text]] = OrderedDict()
+        self._kept: OrderedDict[Wish, tuple[list[Text], int]] = OrderedDict()
         self._thread = threading.Thread(target=self._run, name="secondseat-pictures", daemon=True)
         self._thread.start()
 
@@ -64,7 +67,9 @@ class Pictures:
             while (wish := self._next()) is not None:
                 try:
                     reader = reader or VideoReader(self._video)
-                    self._found(wish, self._lines(reader, wish), "")
+                    lines, bytes_ = self._drawn(reader, wish)
+                    self._found(wish, lines, "")
+                    self._rest(bytes_ / BYTES_S)
                 except (VideoError, OSError) as error:
                     self._found(wish, [], str(error))
         finally:
@@ -77,11 +82,19 @@ class Pictures:
             wish, self._wish = self._wish, None
             return None if self._stop else wish
 
-    def _lines(self, reader: VideoReader, wish: Wish) -> list[Text]:
+    def _rest(self, seconds: float) -> None:
+        """Wait until the terminal may be given the next one; meanwhile newer wishes replace older ones."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stop, seconds)
+
+    def _drawn(self, reader: VideoReader, wish: Wish) -> tuple[list[Text], int]:
+        """The picture's lines, and what they cost in bytes."""
         if wish not in self._kept:
             _, image = reader.frame_at(wish.time_ms)
             at = place((image.shape[1], image.shape[0]), wish.columns, wish.rows)
-            self._kept[wish] = placed(encode(shrink(image, at), wish.depth), at, wish.rows, wish.depth)
+            cells = encode(shrink(image, at), wish.depth)
+            lines = placed(cells, at, wish.rows, wish.depth)
+            self._kept[wish] = lines, cost(cells, sent(cells, None), wish.depth)
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(wish)
