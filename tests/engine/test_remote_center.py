@@ -159,6 +159,47 @@ def test_a_slow_answer_holds_up_nothing(socket: Path, attach) -> None:
         wait_for(lambda: not center.link)
 
 
+def test_over_tcp_with_a_token_all_is_the_same(socket: Path) -> None:
+    """As on Windows."""
+    engine, path = FakeEngine(), socket.with_suffix(".json")
+    shown = engine.show()
+    with serving(engine, path, use_token=True):
+        center = RemoteCenter(path, poll_s=0.03)
+        center.start()
+        assert center.wait_ready(5)
+        assert center.command("doctor").result(5) == "doctor done"
+        wait_for(lambda: center.picture(80, 40) == shown)
+        assert engine.state.viewers == 1
+        center.stop()
+        assert engine.state.viewers == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors by /proc")
+def test_faces_that_come_and_go_leave_nothing_in_the_engine(socket: Path) -> None:
+    engine = FakeEngine()
+    engine.show()
+
+    def visit() -> None:
+        center = RemoteCenter(socket, poll_s=0.03)
+        center.start()
+        assert center.wait_ready(5)
+        center.command("doctor").result(5)
+        wait_for(lambda: center.picture(80, 40))
+        center.stop()
+
+    def held() -> tuple[int, set[str]]:
+        return len(os.listdir("/proc/self/fd")), {t.name for t in threading.enumerate() if t.name.startswith("secondseat")}
+
+    with serving(engine, socket):
+        visit()
+        wait_for(lambda: not held()[1])
+        before = held()[0]
+        for _ in range(10):
+            visit()
+        wait_for(lambda: held() == (before, set()))
+        assert engine.state.viewers == 0
+
+
 def test_only_so_many_commands_wait_at_once(socket: Path, attach) -> None:
     engine = FakeEngine()
     with serving(engine, socket):
