@@ -26,8 +26,8 @@ from data.metadata import Metadata, write_metadata
 from data.progress import Progress, Report
 from data.recovery import NEW_PREFIX, measure, rate_hz
 from data.schema import NO_TARGET, InputEvent
-from data.session_reader import Session
-from data.steps_arrow import NO_FRAME, TableWriter, events_batch, events_from_table, events_schema, read_table, steps_schema
+from data.session_reader import Session, TableName
+from data.steps_arrow import NO_FRAME, TableWriter, events_batch, events_from_table, events_schema, steps_schema
 from data.untyped import arrow_compute, pyarrow
 from data.video import VideoReader, VideoWriter
 from data.video_copy import append_pictures
@@ -157,9 +157,9 @@ def _write_table(path: Path, schema: Any, tables: Iterator[Any]) -> int:
     return writer.rows
 
 
-def _within(part: Part, name: str, schema: Any) -> Any:
+def _within(part: Part, name: TableName, schema: Any) -> Any:
     """The rows of a table that fall into the part, in order, with the columns of the schema."""
-    table = read_table(part.session.folder, name, schema).table.select(schema.names)
+    table = part.session.table(name).select(schema.names)
     times = np.asarray(table["time_ns"].to_numpy(), np.int64)
     return table.filter(pyarrow().array((times >= part.start_ns) & (times < part.end_ns)))
 
@@ -171,7 +171,7 @@ def _changed(table: Any, schema: Any, new: dict[str, Any]) -> Any:
 def _events(part: Part) -> Any:
     """The part's events; what is down at its start is pressed first, what is down at its end let go of."""
     pa, schema = pyarrow(), events_schema()
-    table = read_table(part.session.folder, "events", schema).table
+    table = part.session.table("events")
     compute = arrow_compute()
     switched = events_from_table(table.filter(compute.is_in(table["kind"], value_set=pa.array(["press", "release"]))))
     before = _held([event for event in switched if event.time_ns < part.start_ns])

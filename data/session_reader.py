@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from data.metadata import Counts, Metadata, SessionError, read_metadata
 from data.schema import Frame, InputEvent
 from data.steps import Steps
-from data.steps_arrow import TableRead, events_from_table, events_schema, read_table, steps_from_table, steps_schema
+from data.steps_arrow import events_from_table, events_schema, read_table, steps_from_table, steps_schema
 from data.video import VideoError, VideoReader
 
 _MS_NS: Final = 1_000_000
+TableName = Literal["events", "steps"]
 
 
 class Session:
@@ -31,6 +32,7 @@ class Session:
         self.problems: list[str] = []
         self._video: VideoReader | None = None
         self._steps: tuple[Steps, NDArray[np.int64]] | None = None
+        self._tables: dict[TableName, Any] = {}
 
     @property
     def id(self) -> str:
@@ -50,15 +52,18 @@ class Session:
         ends = [int(times[-1]) for times in (self.frame_times_ns(), self.steps().time_ns) if len(times)]
         return (max(ends) - self.start_ns) / 1e9 if ends else self.metadata.duration_s
 
-    def _read(self, name: str, schema: object) -> TableRead:
-        read = read_table(self.folder, name, schema)
-        if read.problem and read.problem not in self.problems:
-            self.problems.append(read.problem)
-        return read
+    def table(self, name: TableName) -> Any:
+        """Every whole row of the steps or events as an Arrow table; see ``data.steps_arrow`` for the columns."""
+        if name not in self._tables:
+            read = read_table(self.folder, name, events_schema() if name == "events" else steps_schema(self.metadata.profile))
+            if read.problem:
+                self.problems.append(read.problem)
+            self._tables[name] = read.table
+        return self._tables[name]
 
     def _step_rows(self) -> tuple[Steps, NDArray[np.int64]]:
         if self._steps is None:
-            table = self._read("steps", steps_schema(self.metadata.profile)).table
+            table = self.table("steps")
             try:
                 steps = steps_from_table(self.metadata.profile, table)
             except ValueError as error:
@@ -76,11 +81,11 @@ class Session:
 
     def events(self) -> list[InputEvent]:
         """Every whole input event, in the order on disk."""
-        return events_from_table(self._read("events", events_schema()).table)
+        return events_from_table(self.table("events"))
 
     def event_times_ns(self) -> NDArray[np.int64]:
         """int64 [events]: the times of every whole input event, in the order on disk."""
-        return np.asarray(self._read("events", events_schema()).table.column("time_ns").to_numpy(), np.int64)
+        return np.asarray(self.table("events").column("time_ns").to_numpy(), np.int64)
 
     def _reader(self) -> VideoReader:
         if self._video is None:
@@ -127,9 +132,7 @@ class Session:
         except SessionError:
             frames = 0
         claimed = self.metadata.counts
-        return claimed.model_copy(
-            update={"frames": frames, "events": self._read("events", events_schema()).table.num_rows, "steps": len(self.steps())}
-        )
+        return claimed.model_copy(update={"frames": frames, "events": self.table("events").num_rows, "steps": len(self.steps())})
 
     def close(self) -> None:
         if self._video is not None:

@@ -19,8 +19,7 @@ from data.metadata import SessionError, Stretch
 from data.schema import NO_TARGET
 from data.session_reader import Session, open_session
 from data.steps import Steps
-from data.steps_arrow import events_schema, read_table, steps_schema
-from data.untyped import arrow_compute
+from data.untyped import arrow_compute, pyarrow
 from data.vocabulary import ACTOR_KINDS, MODES, MOUSE_BUTTONS, ActorKind
 
 I64 = NDArray[np.int64]
@@ -119,7 +118,7 @@ class CursorTrack:
 
 def read_cursor(session: Session) -> CursorTrack:
     """The pointer by the events; where none of them tells it, by the steps."""
-    table = read_table(session.folder, "events", events_schema()).table
+    table = session.table("events")
     times = np.asarray(table["time_ns"].to_numpy(), np.int64)
     places = np.stack([np.asarray(table[axis].to_numpy(zero_copy_only=False), np.float64) for axis in ("x", "y")], axis=1)
     if not np.isfinite(places).all(axis=1).any():
@@ -137,7 +136,7 @@ def read_timeline(folder: Path) -> Timeline:
         frames, problems = _frame_times(session)
         steps = _steps(session, problems)
         start_ns, end_ns = _bounds(session, frames, steps)
-        keys, clicks = _lanes(session, end_ns, problems)
+        keys, clicks = _lanes(session, end_ns)
         labels, bad = read_labels(folder)
         if bad:
             problems.append(f"labels.jsonl: {bad} lines cannot be read")
@@ -148,7 +147,7 @@ def read_timeline(folder: Path) -> Timeline:
             keys,
             clicks,
             tuple(_modes(steps, mode_stretches(labels))),
-            _actors(session, steps),
+            read_actors(session),
             _targets(steps),
             _spans(metadata.gaps, end_ns),
             _spans(metadata.perturbed, end_ns),
@@ -187,13 +186,10 @@ def _spans(stretches: Sequence[Stretch], end_ns: int) -> tuple[Span, ...]:
     return tuple(Span(s.start_ns, end_ns if s.end_ns is None else s.end_ns, s.reason) for s in stretches)
 
 
-def _lanes(session: Session, end_ns: int, problems: list[str]) -> tuple[tuple[Lane, ...], tuple[Lane, ...]]:
+def _lanes(session: Session, end_ns: int) -> tuple[tuple[Lane, ...], tuple[Lane, ...]]:
     """Keys and buttons, each in the profile's order, others behind; only those that were pressed."""
-    read = read_table(session.folder, "events", events_schema())
-    if read.problem:
-        problems.append(read.problem)
-    compute = arrow_compute()
-    table: Any = read.table.filter(compute.is_in(read.table["kind"], value_set=_text_array(["press", "release"])))
+    rows = session.table("events")
+    table: Any = rows.filter(arrow_compute().is_in(rows["kind"], value_set=pyarrow().array(["press", "release"])))
     names, kinds, actors = (np.asarray(table[column].to_numpy(zero_copy_only=False), object) for column in ("name", "kind", "actor"))
     times = np.asarray(table["time_ns"].to_numpy(), np.int64)
     order = [*MOUSE_BUTTONS, *session.metadata.profile.keys]
@@ -202,12 +198,6 @@ def _lanes(session: Session, end_ns: int, problems: list[str]) -> tuple[tuple[La
     lanes = [_lane(name, times[mine], kinds[mine] == "press", actors[mine], codes, end_ns) for name in found for mine in [names == name]]
     shown = [lane for lane in lanes if len(lane)]
     return tuple(lane for lane in shown if lane.name not in MOUSE_BUTTONS), tuple(lane for lane in shown if lane.name in MOUSE_BUTTONS)
-
-
-def _text_array(values: list[str]) -> Any:
-    from data.untyped import pyarrow
-
-    return pyarrow().array(values)
 
 
 def _lane(name: str, times: I64, presses: NDArray[np.bool_], actors: NDArray[Any], codes: dict[str, int], end_ns: int) -> Lane:
@@ -261,11 +251,10 @@ def _without(stretches: list[ModeStretch], taken: list[ModeStretch]) -> list[Mod
     return left
 
 
-def _actors(session: Session, steps: Steps | None) -> tuple[ActorStretch, ...]:
+def read_actors(session: Session) -> tuple[ActorStretch, ...]:
     """Who acted, tick by tick; without steps, by the input events."""
-    ticked = steps is not None and len(steps) > 0
-    schema = steps_schema(session.metadata.profile) if ticked else events_schema()
-    table = read_table(session.folder, "steps" if ticked else "events", schema).table.sort_by("time_ns")
+    ticked = session.table("steps").num_rows > 0
+    table = session.table("steps" if ticked else "events").select(["time_ns", "actor", "actor_name"]).sort_by("time_ns")
     times = np.asarray(table["time_ns"].to_numpy(), np.int64)
     if not len(times):
         return ()

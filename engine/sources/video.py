@@ -23,7 +23,7 @@ from data.metadata import SessionError
 from data.profile import GameProfile
 from data.schema import Frame, InputEvent
 from data.session_reader import Session, open_session
-from data.timeline import ActorStretch, CursorTrack, read_cursor, read_timeline
+from data.timeline import ActorStretch, CursorTrack, read_actors, read_cursor
 from data.verify import holes
 from data.vocabulary import ActorKind
 
@@ -177,7 +177,7 @@ class VideoSource:
             max(1, last.at_ns + last.end_ns - last.start_ns + usual_ns),  # the last picture is shown as long as any
             events,
             bisect_right(events, start_ns - 1, key=lambda event: event.time_ns),
-            read_timeline(self.folder).actors,
+            read_actors(session),
             read_cursor(session),
         )
 
