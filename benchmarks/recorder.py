@@ -1,14 +1,16 @@
 """What recording costs, how large it gets, and what a sudden death loses.
 
 ``python benchmarks/recorder.py [--seconds 600]`` records 1280x720 at 30 fps in real time and measures the share of a
-core, the memory and the time of F6; writes a minute of the arena, of a panning texture and of noise to compare their
-sizes; kills recording processes at random moments and counts the seconds that are missing after the repair.
-Prints a table and writes a dated file under ``benchmarks/results/``.
+core, the memory and the time of F6, and the same of the pre-buffer alone; writes a minute of the arena, of a panning
+texture and of noise to compare their sizes; kills recording processes at random moments (``--kills 20``) and counts the
+seconds that are missing after the repair; starts and stops capture and recording through the engine (``--cycles 30``)
+and counts what is left behind. Prints a table and writes a dated file under ``benchmarks/results/``.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import platform
@@ -34,6 +36,9 @@ from data.profile import ARENA_PROFILE  # noqa: E402
 from data.recovery import recover_all  # noqa: E402
 from data.schema import Action, Frame, Image, InputEvent, Observation, Status, Step, Tracks  # noqa: E402
 from data.session import SessionWriter, open_session  # noqa: E402
+from data.settings import Settings  # noqa: E402
+from data.workspace import Workspace  # noqa: E402
+from engine.control_center import ControlCenter  # noqa: E402
 from engine.recorder import Recorder, RecordingSettings  # noqa: E402
 
 FPS = 30
@@ -106,11 +111,14 @@ def play(recorder: Recorder, pictures: list[Image], seconds: float, watch: Any =
     return number, time.thread_time() - own_s
 
 
-def ready_recorder(workspace: Path) -> Recorder:
-    recorder = Recorder(RecordingSettings(workspace, ARENA_PROFILE, Source(kind="screen")), lambda _level, _text: None)
+def ready_recorder(workspace: Path, prebuffer_s: float = 0.0) -> Recorder:
+    """One that records, or (with a pre-buffer) one whose F5 is still to come."""
+    settings = RecordingSettings(workspace, ARENA_PROFILE, Source(kind="screen"), prebuffer_s=prebuffer_s)
+    recorder = Recorder(settings, lambda _level, _text: None)
     recorder.start()
     recorder.set_focus(True)
-    recorder.press("f5")
+    if not prebuffer_s:
+        recorder.press("f5")
     return recorder
 
 
@@ -145,6 +153,35 @@ def cost(seconds: float) -> dict[str, Any]:
         "size_mb": round(info.size_bytes / 1e6, 1),
         "f6_s": round(f6_s, 3),
         "memory_mb_every_10_s": [round(value, 1) for value in memory_mb],
+    }
+
+
+def prebuffer(seconds: float) -> dict[str, Any]:
+    """The pre-buffer of 30 s alone, of the same pictures: share of a core, memory, and how long F5 takes to take it over."""
+    pictures = [np.ascontiguousarray(image.repeat(2, 0).repeat(2, 1)) for image in arena_pictures(60)]
+    process = psutil.Process()
+    with tempfile.TemporaryDirectory() as folder:
+        recorder = ready_recorder(Path(folder), prebuffer_s=30.0)
+        before_mb = process.memory_info().rss / 1e6
+        begin, cpu = time.perf_counter(), time.process_time()
+        _, own_s = play(recorder, pictures, seconds)
+        wall_s, cpu_s = time.perf_counter() - begin, time.process_time() - cpu - own_s
+        state, grown_mb = recorder.state(), process.memory_info().rss / 1e6 - before_mb
+        begin = time.perf_counter()
+        recorder.press("f5")
+        recorder.wait(30.0)
+        f5_s = time.perf_counter() - begin
+        recorder.press("f6")
+        recorder.stop()
+        info = list_sessions(Path(folder))[0]
+    return {
+        "seconds": round(wall_s, 1),
+        "share_of_a_core": round(cpu_s / wall_s, 3),
+        "held_s": state.buffered_s,
+        "memory_mb": round(grown_mb, 1),
+        "f5_s": round(f5_s, 3),
+        "recorded_s": round(info.duration_s, 1),
+        "dropped_frames": state.dropped_frames,
     }
 
 
@@ -198,17 +235,61 @@ def kills(count: int) -> list[dict[str, float]]:
     return lost
 
 
+def cycles(count: int) -> dict[str, Any]:
+    """Capture started and stopped so often through the engine, with a recording each: what is left behind."""
+    process = psutil.Process()
+
+    def left() -> dict[str, float]:
+        gc.collect()
+        return {
+            "threads": process.num_threads(),
+            "descriptors": process.num_fds() if hasattr(process, "num_fds") else process.num_handles(),
+            "rss_mb": round(process.memory_info().rss / 1e6, 1),
+        }
+
+    with tempfile.TemporaryDirectory() as folder:
+        center = ControlCenter(Settings(), Workspace(folder))
+        center.start()
+        center.wait_ready()
+
+        def do(name: str, **params: Any) -> None:
+            center.command(name, **params).result(120)
+
+        def once(seed: int) -> None:
+            do("source", kind="arena", pilot="random", seed=seed)
+            do("record_toggle")
+            until = time.monotonic() + 20.0
+            while center.snapshot().recorder.frames < 10 and time.monotonic() < until:
+                time.sleep(0.02)
+            do("record_save")
+            do("source_off")
+
+        for seed in range(3):
+            once(seed)
+        before = left()
+        for seed in range(count):
+            once(3 + seed)
+        after = left()
+        saved = len(list_sessions(Path(folder)))
+        center.stop(20.0)
+    return {"cycles": count, "saved": saved, "wanted": count + 3, "before": before, "after": after}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="of real-time recording (600 shows the memory)")
     parser.add_argument("--clip-seconds", type=float, default=60.0, help="of each clip whose size is measured")
-    parser.add_argument("--kills", type=int, default=8)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--cycles", type=int, default=30)
     parser.add_argument("--until-killed", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.until_killed is not None:
         record_until_killed(options.until_killed)
         return
     costs = cost(options.seconds)
+    held = prebuffer(min(options.seconds, 45.0))
+    round_trips = cycles(options.cycles)
+    before, after = round_trips["before"], round_trips["after"]
     frames = round(options.clip_seconds * FPS)
     clips = {"arena": arena_pictures(frames), "panning": panning_pictures(frames), "noise": noise_pictures(min(frames, 10 * FPS))}
     sizes = {name: round(size(pictures), 2) for name, pictures in clips.items()}
@@ -221,6 +302,13 @@ def main() -> None:
         ("  dropped, for want of time or room", f"{costs['dropped_frames']}", "0"),
         ("  memory", grown, "flat"),
         ("  F6 until saved", f"{costs['f6_s']:.2f} s", "< 3 s"),
+        ("pre-buffer of 30 s, share of a core", f"{held['share_of_a_core']:.0%}", "as recording"),
+        ("  memory", f"{held['memory_mb']:+.0f} MB", "-"),
+        ("  F5 until it is on disk", f"{held['f5_s']:.2f} s", "-"),
+        (f"left by {options.cycles} cycles: threads", f"{after['threads'] - before['threads']:+.0f}", "0"),
+        ("  descriptors", f"{after['descriptors'] - before['descriptors']:+.0f}", "0"),
+        ("  memory", f"{after['rss_mb'] - before['rss_mb']:+.1f} MB", "flat"),
+        ("  recordings", f"{round_trips['saved']} / {round_trips['wanted']}", "all"),
         ("arena 640x360, GB an hour", f"{sizes['arena']:.2f}", "< 2"),
         ("  panning texture, GB an hour", f"{sizes['panning']:.2f}", "-"),
         ("  noise, GB an hour", f"{sizes['noise']:.2f}", "-"),
@@ -236,6 +324,8 @@ def main() -> None:
         "load_1min": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
         "cost": costs,
+        "prebuffer": held,
+        "cycles": round_trips,
         "gb_per_hour": sizes,
         "kills": lost,
     }
