@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,6 +23,7 @@ CELL_H: Final = 16.4
 TOP: Final = 34.0
 BOTTOM: Final = 40.0
 SIDE: Final = 12.0
+HALF: Final = "▀"
 DOTS: Final = ("ff5f57", "febc2e", "28c840")
 LAST_S: Final = 3.0
 """How long the last frame stays before the film begins anew."""
@@ -47,13 +50,22 @@ class Style:
     italic: bool = False
     underline: bool = False
 
-    def sgr(self) -> str:
-        """The escape sequence that switches to this style from any other."""
-        words = ["0", *(word for word, on in (("1", self.bold), ("3", self.italic), ("4", self.underline)) if on)]
-        for code, colour, plain in (("38", self.fg, FOREGROUND), ("48", self.bg, BACKGROUND)):
-            if colour != plain:
-                words.append(f"{code};2;{int(colour[:2], 16)};{int(colour[2:4], 16)};{int(colour[4:], 16)}")
-        return f"\x1b[{';'.join(words)}m"
+    def sgr(self, before: Style | None = None) -> str:
+        """The escape sequence that switches to this style, from ``before`` or from any other."""
+        marks = (("1", self.bold), ("3", self.italic), ("4", self.underline))
+        anew = before is None or (before.bold, before.italic, before.underline) != (self.bold, self.italic, self.underline)
+        old = Style() if before is None or anew else before
+        words = ["0", *(word for word, on in marks if on)] if anew else []
+        for code, colour, was, plain in (("3", self.fg, old.fg, FOREGROUND), ("4", self.bg, old.bg, BACKGROUND)):
+            if colour != was:
+                words.append(
+                    f"{code}9" if colour == plain else f"{code}8;2;{';'.join(str(int(colour[at : at + 2], 16)) for at in (0, 2, 4))}"
+                )
+        return f"\x1b[{';'.join(words)}m" if words else ""
+
+
+def _decimal(colour: str) -> str:
+    return ";".join(str(int(colour[at : at + 2], 16)) for at in (0, 2, 4))
 
 
 Cell = tuple[str, Style]
@@ -83,6 +95,8 @@ def _cells(row: Row) -> list[Cell]:
 
 def _style(cell: Any) -> Style:
     fg, bg = _colour(cell.fg, FOREGROUND), _colour(cell.bg, BACKGROUND)
+    if cell.data == HALF:  # two pixels of a picture: fewer colours make longer pieces
+        fg, bg = _coarse(fg), _coarse(bg)
     return Style(*((bg, fg) if cell.reverse else (fg, bg)), cell.bold, cell.italics, cell.underscore)
 
 
@@ -90,6 +104,11 @@ def _colour(name: str, default: str) -> str:
     if name == "default":
         return default
     return SIXTEEN.get(name.removeprefix("bright"), name)
+
+
+def _coarse(colour: str) -> str:
+    """One of the sixteen steps that each part of the colour has here; three digits say it."""
+    return "".join(2 * colour[at] for at in (0, 2, 4))
 
 
 def text_of(row: Row) -> str:
@@ -109,11 +128,16 @@ def cast(frames: list[Frame], columns: int, title: str) -> Iterator[str]:
         for y, row in enumerate(frame.rows):
             if not before or row != before[y]:
                 start, piece = _changed(row, before[y] if before else ())
-                out += f"\x1b[{y + 1};{start + 1}H" + "".join(style.sgr() + text for text, style in piece)
+                out += f"\x1b[{y + 1};{start + 1}H" + _drawn(piece)
         before = frame.rows
         if out:
             yield json.dumps([frame.at_s, "o", out + "\x1b[0m"], ensure_ascii=False)
     yield json.dumps([frames[-1].at_s + LAST_S, "o", "\x1b[?25h"])
+
+
+def _drawn(row: Row) -> str:
+    before = (None, *(style for _, style in row))
+    return "".join(style.sgr(old) + text for (text, style), old in zip(row, before, strict=False))
 
 
 def _changed(row: Row, old: Row) -> tuple[int, Row]:
@@ -198,20 +222,38 @@ class _Shapes:
         """Backgrounds below, then the text. Each piece is held to its width, whatever font the reader has."""
         if row in self._names:
             return self._names[row]
-        boxes, texts, x = "", "", 0
+        boxes: dict[str, str] = defaultdict(str)
+        texts, x = "", 0
         for text, style in row:
-            if style.bg != BACKGROUND:
-                boxes += f'<rect x="{x * CELL_W:.5g}" width="{len(text) * CELL_W:.5g}" height="{CELL_H + 0.3:g}" fill="#{style.bg}"/>'
-            shown = text.strip()
-            if shown:
-                key = (style.fg, style.bold, style.italic, style.underline)
-                plain = key == (FOREGROUND, False, False, False)
-                kind = "" if plain else f' class="{self._classes.setdefault(key, f"s{len(self._classes)}")}"'
-                left = (x + len(text) - len(text.lstrip())) * CELL_W
-                texts += f'<text{kind} x="{left:.5g}" y="12.6" textLength="{len(shown) * CELL_W:.5g}">{escape(shown)}</text>'
-            x += len(text)
-        self._names[row] = self._keep(boxes + texts)
+            for piece in re.split(f"({HALF}+)", text):
+                shown = piece.strip()
+                if piece.startswith(HALF):
+                    boxes[style.fg] += _box(x, len(piece), 0, 1)
+                    boxes[style.bg] += _box(x, len(piece), 1, 1)
+                elif piece and style.bg != BACKGROUND:
+                    boxes[style.bg] += _box(x, len(piece), 0, 2)
+                if shown and shown[0] != HALF:
+                    texts += self._text(x + len(piece) - len(piece.lstrip()), shown, style)
+                x += len(piece)
+        paths = "".join(f'<path fill="{_short(colour)}" d="{shape}"/>' for colour, shape in boxes.items())
+        halves = f'<g transform="scale({CELL_W:g} {CELL_H / 2:g})" shape-rendering="crispEdges">{paths}</g>' if paths else ""
+        self._names[row] = self._keep(halves + texts)
         return self._names[row]
+
+    def _text(self, x: int, text: str, style: Style) -> str:
+        key = (style.fg, style.bold, style.italic, style.underline)
+        plain = key == (FOREGROUND, False, False, False)
+        kind = "" if plain else f' class="{self._classes.setdefault(key, f"s{len(self._classes)}")}"'
+        return f'<text{kind} x="{x * CELL_W:.5g}" y="12.6" textLength="{len(text) * CELL_W:.5g}">{escape(text)}</text>'
+
+
+def _box(x: int, cells: int, top: int, halves: int) -> str:
+    """A piece of a path, in cells and half rows. Pieces do not overlap: they are drawn by colour, not in order."""
+    return f"M{x} {top}h{cells}v{halves}H{x}z"
+
+
+def _short(colour: str) -> str:
+    return f"#{colour[::2]}" if colour[::2] == colour[1::2] else f"#{colour}"
 
 
 def _seen(row: Row) -> bool:

@@ -36,6 +36,8 @@ COLUMNS: Final = 120
 ROWS: Final = 36
 BEAT_S: Final = 0.5
 """Time of the film between two frames."""
+PICTURE_BEAT_S: Final = 1.0
+"""The same where a picture changes all the time."""
 TITLE: Final = "secondseat"
 KEYS: Final = {"F5": "\x1b[15~", "F6": "\x1b[17~", "F8": "\x1b[19~", "Enter": "\r", "Esc": "\x1b", "Down": "\x1b[B", "Space": " "}
 
@@ -75,13 +77,13 @@ class Stage:
         self.caption = caption or self.caption
         os.write(self._master, KEYS.get(keys, keys).encode())
 
-    def show(self, real_s: float, times: float = 1.0) -> None:
+    def show(self, real_s: float, times: float = 1.0, beat_s: float = BEAT_S) -> None:
         """Film for so long; ``times`` as fast as it was."""
         end = time.monotonic() + real_s
-        self.until(lambda: time.monotonic() >= end, "the end of a pause", real_s + 5, times)
+        self.until(lambda: time.monotonic() >= end, "the end of a pause", real_s + 10, times, beat_s)
 
-    def until(self, condition: Callable[[], object], what: str, timeout_s: float, times: float = 1.0) -> None:
-        """Film until the condition holds."""
+    def until(self, condition: Callable[[], object], what: str, timeout_s: float, times: float = 1.0, beat_s: float = BEAT_S) -> None:
+        """Film until the condition holds, a frame each ``beat_s`` of the film."""
         plain = self.caption
         if times > 1:
             self.caption = f"{plain} ({times:g} times as fast)"
@@ -89,12 +91,25 @@ class Stage:
         while not condition():
             if time.monotonic() > end:
                 raise TimeoutError(f"{what}; the screen shows:\n{self.text}")
-            self._read(BEAT_S * times)
-            self._take()
+            self._read(beat_s * times)
+            self._take(beat_s)
         self.caption = plain
 
     def until_shown(self, text: str, timeout_s: float, times: float = 1.0) -> None:
         self.until(lambda: text in self.text, f"no {text!r}", timeout_s, times)
+
+    def wait_until_gone(self, text: str, timeout_s: float) -> None:
+        """Let it pass, unfilmed."""
+        self.wait(BEAT_S)
+        end = time.monotonic() + timeout_s
+        while text in self.text:
+            if time.monotonic() > end:
+                raise TimeoutError(f"still {text!r}; the screen shows:\n{self.text}")
+            self.wait(BEAT_S)
+
+    def wait(self, for_s: float) -> None:
+        """Unfilmed."""
+        self._read(for_s)
 
     def _read(self, for_s: float) -> None:
         end = time.monotonic() + for_s
@@ -105,11 +120,11 @@ class Stage:
                 except OSError as error:
                     raise RuntimeError(f"the app ended; the screen showed:\n{self.text}") from error
 
-    def _take(self) -> None:
+    def _take(self, beat_s: float) -> None:
         rows = tuple(film.row_of(self._screen.buffer[y], COLUMNS) for y in range(ROWS))
         if not self.frames or (rows, self.caption) != (self.frames[-1].rows, self.frames[-1].caption):
             self.frames.append(film.Frame(round(self._film_s, 2), rows, self.caption))
-        self._film_s += BEAT_S
+        self._film_s += beat_s
 
     def close(self) -> None:
         self._app.terminate()
@@ -126,30 +141,44 @@ class Stage:
 
 def tour(stage: Stage) -> None:
     """What is shown, in order."""
-    stage.caption = "First start: checks, and what to do next"
+    stage.caption = "First start: what this machine can do, and what to do next"
     stage.until_shown("Next:", 60)
     stage.show(3)
     stage.press("y", "y: the demo, a scripted pilot plays the arena")
-    stage.until_shown("fps", 180)
-    stage.show(4)
+    stage.until_shown("fps", 180, times=4)
+    stage.press("4", "4, p: the picture that is captured, live")
+    stage.press("p")
+    stage.show(4, beat_s=PICTURE_BEAT_S)
     stage.press("F5", "F5: record")
-    stage.show(32, times=8)
+    stage.show(32, times=8, beat_s=PICTURE_BEAT_S)
     stage.press("F6", "F6: save")
-    stage.show(3)
+    stage.press("p")
+    stage.show(2)
     stage.press("s", "s: the sessions")
+    stage.until_shown("saved", 20)
+    stage.show(2)
+    stage.press("Enter", "Enter: one session, with keys, clicks and labels over time")
+    stage.wait_until_gone("Reading the session", 30)
     stage.show(4)
-    stage.press("s")
+    stage.press("P", "P: play it back in the terminal")
+    stage.wait_until_gone("0:00.0 of", 30)
+    stage.show(3, beat_s=1.5)
+    for key in ("Esc", "Esc", "Esc", "1"):
+        stage.press(key)
+        stage.wait(BEAT_S)
     stage.press("t", "t: train all three levels on it")
-    stage.show(4)
-    stage.until_shown("policy", 600, times=10)
+    stage.show(3)
+    stage.until_shown("Trained.", 600, times=10)
     stage.show(3)
     stage.press("a", "a: arm and fly, once you have said where")
     stage.show(3)
-    stage.press("y")
-    stage.until_shown("flies", 60)
-    stage.show(10, times=2)
+    stage.press("y", "it flies what it has just learnt; touch a key and you have the controls")
+    stage.until_shown("BOT flies", 60)
+    stage.press("4")
+    stage.press("p")
+    stage.show(10, times=2, beat_s=PICTURE_BEAT_S)
     stage.press("F8", "F8: everything stops, from any window")
-    stage.show(3)
+    stage.show(3, beat_s=PICTURE_BEAT_S)
 
 
 def refuse_names_of_this_machine(frames: list[film.Frame], home: Path) -> None:

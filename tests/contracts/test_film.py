@@ -26,7 +26,7 @@ def screens(*drawn: str) -> list[film.Frame]:
 FRAMES = screens(
     "\x1b[1;38;2;255;107;122m● REC\x1b[0m plain <&>\r\n\x1b[7mreverse\x1b[0m │ pane │ b",
     "\x1b[2;11HPANE",
-    "\x1b[1;1H\x1b[48;2;27;34;48m  \x1b[0m\x1b[3;1Hlast row",
+    "\x1b[1;1H\x1b[48;2;27;34;48m  \x1b[0m\x1b[3;1Hlast row\x1b[38;2;17;34;51;48;2;68;85;102m▀\x1b[38;2;68;85;102;48;2;17;34;51m▀",
 )
 
 
@@ -55,6 +55,7 @@ def test_the_moving_picture_is_well_formed_and_draws_what_stays_once() -> None:
     assert ">plain &lt;&amp;&gt;<" in text
     assert [text.count(f">{part}<") for part in ("b", "pane │", "PANE │")] == [1, 1, 1]
     assert {".s0{fill:#ff6b7a;font-weight:700}"} <= set(re.findall(r"\.s\d\{[^}]*\}", text))
+    assert '<path fill="#123" d="M8 0h1v1H8zM9 1h1v1H9z"/><path fill="#456" d="M8 1h1v1H8zM9 0h1v1H9z"/>' in text
     names = set(re.findall(r'id="(p\d+)"', text))
     assert set(re.findall(r'href="#(p\d+)"', text)) <= names
     assert [f"caption {n}" in text for n in range(3)] == [True] * 3
