@@ -6,6 +6,7 @@ engine is stopped (disarmed first, then saved) and the terminal is whole again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -92,24 +93,28 @@ def run_app(
         terminal.restore()
     terminal.release()
     wake.left()
-    left_behind: list[str] = []
-    if app is not None:
-        left_behind = app.host.stop()
-        if app.farewell and not problem:
-            print(f"secondseat: {app.farewell}")
-        if app.left_undone:
-            status = 1
-            print(f"secondseat: {app.left_undone}", file=sys.stderr)
-    if problem:
+    left_behind = app.host.stop() if app is not None else []
+    if problem or (app is not None and app.left_undone):
         status = 1
-        print(f"secondseat: the face ended on an error: {problem}; details are in {terminal.log_path}", file=sys.stderr)
-    if left_behind:
-        print(f"secondseat: would not stop: {', '.join(left_behind)}", file=sys.stderr)
     if wake.signum:
         status = 128 + wake.signum
-    wake.close()
     _end_soon(status)
+    with contextlib.suppress(OSError):  # the terminal is gone
+        _last_words(app, problem, left_behind, terminal.log_path)
+    wake.close()
     return status
+
+
+def _last_words(app: SecondseatApp | None, problem: str, left_behind: list[str], log_path: Path) -> None:
+    """What is to be said of the end, now that the terminal is the person's again."""
+    if problem:
+        print(f"secondseat: the face ended on an error: {problem}; details are in {log_path}", file=sys.stderr)
+    elif app is not None and app.farewell:
+        print(f"secondseat: {app.farewell}", flush=True)
+    if app is not None and app.left_undone:
+        print(f"secondseat: {app.left_undone}", file=sys.stderr)
+    if left_behind:
+        print(f"secondseat: would not stop: {', '.join(left_behind)}", file=sys.stderr)
 
 
 def _discard(_: object) -> None:

@@ -24,6 +24,7 @@ def attach(context: typer.Context, name: Name = "") -> None:
     if refusal:
         raise RemoteError(refusal)
     invocation = invocation_of(context)
-    status = run_app(lambda: invocation.load(strict=False), debug=invocation.debug, attach_to=path)
+    words = tuple(invocation.words())
+    status = run_app(lambda: invocation.load(strict=False), debug=invocation.debug, words=words, attach_to=path)
     if status:
         raise typer.Exit(status)
