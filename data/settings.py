@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -189,6 +189,18 @@ QuickBatchSize = Annotated[int, _batch_size(" with --quick")]
 QuickLearningRate = Annotated[float, _lr(" with --quick")]
 
 
+Preset = Literal["quick", "small", "standard", "large"]
+Amount = Literal["small", "standard", "large"]
+RECORDING_S: Final = 30.0
+"""What is counted as one recording of the earlier scripts: 900 pictures at 30 a second."""
+
+
+def amount_of(play_s: float) -> Amount:
+    """How much play that is: below 100 recordings (50 min) small, above 200 (100 min) large."""
+    recordings = play_s / RECORDING_S
+    return "small" if recordings < 100 else "standard" if recordings <= 200 else "large"
+
+
 class LevelSettings(SettingsModel):
     """How one level is trained, in full and with ``--quick``."""
 
@@ -199,15 +211,22 @@ class LevelSettings(SettingsModel):
     quick_batch_size: QuickBatchSize
     quick_lr: QuickLearningRate
 
-    def schedule(self, quick: bool) -> tuple[int, int, float]:
-        """Epochs, batch size and learning rate."""
-        if quick:
+    by_amount: ClassVar[Mapping[str, tuple[int, int]]] = {}
+    """Epochs and batch size for other amounts of play than the standard one."""
+
+    def schedule(self, preset: Preset) -> tuple[int, int, float]:
+        """Epochs, batch size and learning rate. What the person's own settings say goes before a preset for an amount."""
+        if preset == "quick":
             return self.quick_epochs, self.quick_batch_size, self.quick_lr
-        return self.epochs, self.batch_size, self.lr
+        epochs, batch_size = self.by_amount.get(preset, (self.epochs, self.batch_size))
+        own = self.model_fields_set
+        return self.epochs if "epochs" in own else epochs, self.batch_size if "batch_size" in own else batch_size, self.lr
 
 
 class StrategistSettings(LevelSettings):
     """How the Strategist (mode, 1 Hz) is trained."""
+
+    by_amount: ClassVar[Mapping[str, tuple[int, int]]] = {"small": (150, 16), "large": (80, 64)}
 
     epochs: Epochs = 100
     batch_size: BatchSize = 32
@@ -220,6 +239,8 @@ class StrategistSettings(LevelSettings):
 class TacticianSettings(LevelSettings):
     """How the Tactician (target, 5 Hz) is trained."""
 
+    by_amount: ClassVar[Mapping[str, tuple[int, int]]] = {"small": (120, 32), "large": (60, 128)}
+
     epochs: Epochs = 80
     batch_size: BatchSize = 64
     lr: LearningRate = 1e-4
@@ -230,6 +251,8 @@ class TacticianSettings(LevelSettings):
 
 class ExecutorSettings(LevelSettings):
     """How the Executor (action, 20 Hz) is trained."""
+
+    by_amount: ClassVar[Mapping[str, tuple[int, int]]] = {"small": (100, 64), "large": (40, 256)}
 
     epochs: Epochs = 60
     batch_size: BatchSize = 128
@@ -242,6 +265,10 @@ class ExecutorSettings(LevelSettings):
 class TrainingSettings(SettingsModel):
     """Learning from recordings."""
 
+    preset: Literal["auto", "small", "standard", "large"] = Field(
+        default="auto",
+        description="schedule by the amount of play: small below 50 minutes, large above 100; auto: as much as there is",
+    )
     seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of everything random in a run")
     strategist: StrategistSettings = StrategistSettings()
     tactician: TacticianSettings = TacticianSettings()

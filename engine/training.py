@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from data.catalog import list_sessions
 from data.labels import labelled
 from data.models import LEVELS, Level, list_runs, models_dir, new_run, promote, promoted_name, write_policy
 from data.profile import ARENA_PROFILE, GameProfile
-from data.settings import TrainingSettings
+from data.settings import Preset, TrainingSettings, amount_of
 from data.steps import Steps
 from engine.runtime.progress import Progress, Report, ignore
 
@@ -28,9 +28,10 @@ class NothingToLearn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TrainOptions:
-    """What ``secondseat train`` can be told. None: as the settings say."""
+    """What ``secondseat train`` can be told. None: as the settings say. preset: "auto" goes by the amount of play."""
 
     quick: bool = False
+    preset: Literal["auto", "small", "standard", "large"] | None = None
     epochs: int | None = None
     batch_size: int | None = None
     lr: float | None = None
@@ -172,10 +173,12 @@ def _train(
 
     _one_thread_per_core()
     seed = training.seed if asked.seed is None else asked.seed
+    preset = preset_of(sessions, training, asked)
+    report(Progress("note", 0.0, message=f"preset {preset}, of {play_s(sessions) / 60:.0f} min of play"))
     settings = AllSettings(
-        strategist=_with(strategist.StrategistSettings(), training, "strategist", asked, seed),
-        tactician=_with(tactician.TacticianSettings(), training, "tactician", asked, seed),
-        executor=_with(executor.ExecutorSettings(), training, "executor", asked, seed),
+        strategist=_with(strategist.StrategistSettings(), training, "strategist", asked, preset, seed),
+        tactician=_with(tactician.TacticianSettings(), training, "tactician", asked, preset, seed),
+        executor=_with(executor.ExecutorSettings(), training, "executor", asked, preset, seed),
         folds=2 if asked.quick else 3,
         seed=seed,
     )
@@ -193,8 +196,21 @@ def _train(
     return {wanted[0]: done}, None
 
 
-def _with(level_settings: Any, training: TrainingSettings, level: Level, asked: TrainOptions, seed: int) -> Any:
-    epochs, batch_size, lr = training.level(level).schedule(asked.quick)
+def play_s(sessions: Sequence[Steps]) -> float:
+    """Seconds of play in all."""
+    return sum(float(s.time_ns[-1] - s.time_ns[0]) / 1e9 for s in sessions if len(s))
+
+
+def preset_of(sessions: Sequence[Steps], training: TrainingSettings, asked: TrainOptions) -> Preset:
+    """The schedule's preset: what was asked for, else what the settings say, else by the amount of play."""
+    if asked.quick:
+        return "quick"
+    chosen = asked.preset or training.preset
+    return amount_of(play_s(sessions)) if chosen == "auto" else chosen
+
+
+def _with(level_settings: Any, training: TrainingSettings, level: Level, asked: TrainOptions, preset: Preset, seed: int) -> Any:
+    epochs, batch_size, lr = training.level(level).schedule(preset)
     loop = replace(
         level_settings.loop,
         epochs=asked.epochs or epochs,

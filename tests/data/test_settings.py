@@ -13,7 +13,7 @@ from hypothesis import settings as trials
 from hypothesis import strategies as st
 
 from data import files, settings_io
-from data.settings import LEVELS, TABLES, Settings, SettingsError
+from data.settings import LEVELS, TABLES, Settings, SettingsError, amount_of
 from data.settings_io import find_settings_file, load_settings, save_settings
 from data.workspace import Workspace, WorkspaceError, user_config_folder, user_data_folder
 
@@ -343,5 +343,17 @@ def test_the_default_workspace_is_the_users_data_folder(here: Path) -> None:
 
 def test_training_schedules_are_the_documented_ones() -> None:
     training = Settings().training
-    assert [training.level(name).schedule(False) for name in LEVELS] == [(100, 32, 1e-4), (80, 64, 1e-4), (60, 128, 3e-4)]
-    assert [training.level(name).schedule(True) for name in LEVELS] == [(20, 32, 3e-4), (15, 64, 3e-4), (10, 128, 5e-4)]
+    assert [training.level(name).schedule("standard") for name in LEVELS] == [(100, 32, 1e-4), (80, 64, 1e-4), (60, 128, 3e-4)]
+    assert [training.level(name).schedule("quick") for name in LEVELS] == [(20, 32, 3e-4), (15, 64, 3e-4), (10, 128, 5e-4)]
+    assert [training.level(name).schedule("small") for name in LEVELS] == [(150, 16, 1e-4), (120, 32, 1e-4), (100, 64, 3e-4)]
+    assert [training.level(name).schedule("large") for name in LEVELS] == [(80, 64, 1e-4), (60, 128, 1e-4), (40, 256, 3e-4)]
+
+
+def test_ones_own_schedule_goes_before_the_amount_of_play() -> None:
+    training = Settings.model_validate({"training": {"executor": {"epochs": 7}}}).training
+    assert training.executor.schedule("small") == (7, 64, 3e-4)
+    assert training.executor.schedule("standard") == (7, 128, 3e-4)
+
+
+def test_amounts_are_counted_in_recordings_of_half_a_minute() -> None:
+    assert [amount_of(30.0 * n) for n in (0, 99, 100, 200, 201)] == ["small", "small", "standard", "standard", "large"]

@@ -19,6 +19,10 @@ Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="without: as
 BatchSize = Annotated[int | None, typer.Option("--batch-size", min=1, help="examples per step")]
 LearningRate = Annotated[float | None, typer.Option("--lr", min=1e-9, max=1.0, help="highest learning rate")]
 Quick = Annotated[bool, typer.Option("--quick", help="fewer epochs: for a first look")]
+Preset = Annotated[
+    Literal["auto", "small", "standard", "large"] | None,
+    typer.Option("--preset", help="schedule by the amount of play: small under 50 min, large over 100; without: as [training] says"),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="go on with the newest run")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="seed of everything random")]
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="name of the run and of the policy; without: the time")]
@@ -34,6 +38,7 @@ def _levels(
     batch_size: int | None,
     lr: float | None,
     quick: bool,
+    preset: str | None,
     resume: bool,
     seed: int | None,
     name: str,
@@ -52,6 +57,7 @@ def _levels(
             report=ProgressLine(line),
             training=settings.training,
             quick=quick,
+            preset=preset,
             epochs=epochs,
             batch_size=batch_size,
             lr=lr,
@@ -86,12 +92,13 @@ def _make(level: str, help_text: str) -> None:
         batch_size: BatchSize = None,
         lr: LearningRate = None,
         quick: Quick = False,
+        preset: Preset = None,
         resume: Resume = False,
         seed: Seed = None,
         name: Name = "",
         as_json: Json = False,
     ) -> None:
-        _levels(context, level, data_dir, output_dir, device, epochs, batch_size, lr, quick, resume, seed, name, as_json)
+        _levels(context, level, data_dir, output_dir, device, epochs, batch_size, lr, quick, preset, resume, seed, name, as_json)
 
     app.command(level, help=f"{help_text} Ctrl-C saves and stops; --resume goes on.")(train)
 
