@@ -26,16 +26,18 @@ _MS_NS: Final = 1_000_000
 __all__ = ["SessionEditError", "cut", "merge"]
 
 
-def cut(workspace: Path, name: str, start_s: float, end_s: float, report: Report = ignore) -> SessionInfo:
-    """A new session of what happened between two moments, in s from the session's start. The original is kept.
+def cut(workspace: Path, name: str, start_s: float, end_s: float | None, report: Report = ignore) -> SessionInfo:
+    """A new session of what happened between two moments, in s from the session's start (None: to its end). The original
+    is kept.
 
     name: id, unambiguous beginning, or "last". Times, labels and marks stay what they were. Raises SessionNotFound,
     data.metadata.SessionError, SessionEditError (still being recorded, nothing in that stretch, no room), OSError.
     """
-    if not 0 <= start_s < end_s:
-        raise SessionEditError(f"from {start_s:g} s to {end_s:g} s is no stretch; give two times, the later one second")
+    if start_s < 0 or (end_s is not None and end_s <= start_s):
+        raise SessionEditError(f"from {start_s:g} s to {end_s} s is no stretch; give two times, the later one second")
     with open_session(find(workspace, name)) as session:
         _check_finished(session)
+        end_s = session.length_s + 1e-9 if end_s is None else end_s
         start_ns, end_ns = (session.start_ns + round(at_s * 1e9) for at_s in (start_s, end_s))
         part = Part(session, start_ns, end_ns)
         if not part.pictures():

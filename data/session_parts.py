@@ -6,6 +6,7 @@ failed or was stopped.
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
@@ -92,11 +93,15 @@ def _publish(folder: Path, root: Path, metadata: Metadata) -> Path:
     name, number = f"{began}Z_{metadata.kind}_{metadata.game}", 1
     while True:
         target = root / (name if number == 1 else f"{name}_{number}")
-        if not target.exists():
-            folder.rename(target)  # of a folder onto a name that another process has just taken: an error, nothing is lost
+        try:
+            if os.name == "posix":  # where a rename would replace a folder that a recorder has just begun
+                target.mkdir()
+            folder.rename(target)
+        except FileExistsError:
+            number += 1
+        else:
             sync_folder(root)
             return target
-        number += 1
 
 
 def _fill(folder: Path, metadata: Metadata, parts: Sequence[Part], report: Report) -> None:

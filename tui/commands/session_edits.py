@@ -10,7 +10,7 @@ import typer
 from tui.commands.invocation import UsageError, say, say_json, shown_bytes, shown_duration, workspace_of
 from tui.commands.long_work import long_work
 from tui.commands.options import Json
-from tui.commands.session_times import From, Id, Ids, To, end_s, moment_s
+from tui.commands.session_times import AnyIds, From, Id, Ids, To, end_s, moment_s
 
 if TYPE_CHECKING:
     from data.catalog import SessionInfo
@@ -44,14 +44,9 @@ def clip(
 def cut(context: typer.Context, session: Id, start: From, end: To, as_json: Json = False) -> None:
     """Make a new session of a stretch of one. The original is kept."""
     from data import session_edit
-    from data.catalog import describe, find
 
-    root = workspace_of(context).root
-    until_s = end_s(end)
-    if until_s is None:
-        until_s = describe(find(root, session)).duration_s + 1.0
     with long_work() as report:
-        made = session_edit.cut(root, session, moment_s(start), until_s, report)
+        made = session_edit.cut(workspace_of(context).root, session, moment_s(start), end_s(end), report)
     _tell(made, as_json)
 
 
@@ -76,7 +71,7 @@ def _tell(made: SessionInfo, as_json: bool) -> None:
 
 def compact(
     context: typer.Context,
-    sessions: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="ids, unambiguous beginnings, or last")] = None,
+    sessions: AnyIds = None,
     all_: Annotated[bool, typer.Option("--all", help="every finished session")] = False,
     as_json: Json = False,
 ) -> None:

@@ -10,6 +10,7 @@ from tui.commands.invocation import UsageError
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="id, unambiguous beginning, or last")]
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="ids, unambiguous beginnings, or last")]
+AnyIds = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="ids, unambiguous beginnings, or last")]
 From = Annotated[str, typer.Argument(metavar="FROM", help="from the session's start: 90, 90s, 1:30, or 90000000000ns")]
 To = Annotated[str, typer.Argument(metavar="TO", help="likewise; end: the session's end")]
 

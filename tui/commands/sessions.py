@@ -13,7 +13,7 @@ import typer
 from tui.commands import session_edits, session_play, session_words
 from tui.commands.invocation import UsageError, new_app, say, say_json, shown_bytes, shown_duration, table, workspace_of
 from tui.commands.options import Json
-from tui.commands.session_times import Id, Ids
+from tui.commands.session_times import AnyIds, Id
 
 if TYPE_CHECKING:
     from data.catalog import SessionInfo
@@ -154,7 +154,7 @@ def recover(
 
 
 @app.command()
-def trash(context: typer.Context, sessions: Ids = [], as_json: Json = False) -> None:  # noqa: B006 - Typer wants a list; it is not changed
+def trash(context: typer.Context, sessions: AnyIds = None, as_json: Json = False) -> None:
     """Move sessions to the trash; without an ID, list what is in it."""
     from data import trash as bin_
 
@@ -196,8 +196,11 @@ def empty(
     from data import trash as bin_
 
     root = workspace_of(context).root
-    if not yes and not typer.confirm("delete for good what is in the trash?", err=True):
-        raise typer.Exit(1)
+    if not yes:
+        there = bin_.list_trash(root)
+        what = f"{len(there)} session{'' if len(there) == 1 else 's'} in the trash, {shown_bytes(sum(info.size_bytes for info in there))}"
+        if not typer.confirm(f"{what}: delete for good{f' those older than {days:g} days' if days else ''}?", err=True):
+            raise typer.Exit(1)
     gone = bin_.empty(root, days)
     if as_json:
         say_json(gone.to_json())
