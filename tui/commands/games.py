@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tui.commands.invocation import invocation_of, new_app, say, say_json, say_notice, settings_of, table
+from tui.commands.invocation import invocation_of, new_app, say, say_error, say_json, say_notice, settings_of, table
 from tui.commands.options import Json, seconds_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ def add(
         replace=replace,
         unseen=unseen,
     )
-    done = add_game(settings_of(context), invocation_of(context), given, ask=not yes)
+    try:
+        done = add_game(settings_of(context), invocation_of(context), given, ask=not yes)
+    except KeyboardInterrupt:
+        say_error("interrupted; nothing was written")
+        raise typer.Exit(130) from None
     if as_json:
         say_json(done.to_json())
         return

@@ -127,6 +127,7 @@ class Adding:
     def from_options(self) -> None:
         """Everything that the options say, and defaults for the rest."""
         given, draft = self.given, self.draft
+        self._refuse_taken(draft.name)
         if given.window or not draft.title:
             draft.set_title(given.window)
         if given.part:
@@ -145,9 +146,12 @@ class Adding:
             name = builder.name_from(draft.title)
             if not name:
                 raise CommandError(f"no name can be made from the title {draft.title!r}; give one: secondseat games add NAME …")
+            self._refuse_taken(name)
             draft.name = name
-        if draft.name in self.settings.games and not given.replace:
-            raise CommandError(f"there is a game {draft.name!r} already; give --replace to change it, or another name")
+
+    def _refuse_taken(self, name: str) -> None:
+        if name in self.settings.games and not self.given.replace:
+            raise CommandError(f"there is a game {name!r} already; give --replace to change it, or another name")
 
     def look(self) -> None:
         """A picture of the window as it is now; its size is the profile's."""

@@ -32,7 +32,11 @@ class Asker:
         """The answer, or the default for an empty one. Raises Back and Abandoned."""
         self.asked += 1
         self.say(f"{question} [{default}]: ", end="")
-        line = sys.stdin.readline()
+        try:
+            line = sys.stdin.readline()
+        except KeyboardInterrupt:
+            self.say("")
+            raise
         if not line:
             self.say("")
             raise Abandoned("the answers ended before the game was saved; nothing was written")
