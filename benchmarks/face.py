@@ -72,6 +72,7 @@ def open_app(folder: Path, workspace: Path, env: dict[str, str] | None = None) -
     variables = {**homes, "SECONDSEAT_PATHS__WORKSPACE": str(workspace), "OMP_NUM_THREADS": "1", **(env or {})}
     run = PtyRun(folder, program=["-m", "tui.cli"], columns=120, rows=36, env=variables)
     run.wait_for("tells more", 60.0)
+    time.sleep(3.0)  # what follows the start is over
     return run
 
 

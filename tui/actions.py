@@ -170,6 +170,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("sessions", "Sessions", ("s",), "what has been recorded", group="Look", launcher="Sessions"),
     Action("doctor", "Checks", ("i",), "what works on this machine and what to do about the rest", group="Look", launcher="Checks"),
     Action("full_log", "Full log", ("g",), "notices and everything that libraries printed", group="Look", launcher="Full log"),
+    Action("themes", "Colours", ("T",), "themes, seen while one chooses", group="Look", launcher="Colours"),
     Action("full", "One pane, full size", ("z",), "the focused pane alone; again: all of them", footer="full"),
     Action("wider", "Wider column", ("greater_than_sign",), "more room for the focused pane's column, or a higher log"),
     Action("narrower", "Narrower column", ("less_than_sign",), "less room for the focused pane's column, or a lower log"),

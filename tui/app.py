@@ -10,7 +10,6 @@ import asyncio
 import logging
 import math
 import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,19 +62,13 @@ class SecondseatApp(TalkingApp):
         **kwargs: Any,
     ) -> None:
         self.look = look or theme.pick(os.environ, theme.locale_encoding(os.environ))
-        super().__init__(host, ansi_color=None if self.look.theme == theme.SECONDSEAT else True, **kwargs)
+        self.many_colours = self.look.theme != theme.TERMINAL
+        super().__init__(host, ansi_color=None if self.many_colours else True, **kwargs)
         self.memory = memory or Memory(None)
         self.output = output or OutputFile()
         self._actions = registry
         self.registry = registry.present(attached=host.attached)
         self.crash = ""
-        self.leaving = False
-        self.farewell = ""
-        """What is said in the terminal once the face is gone."""
-        self.left_undone = ""
-        """What went wrong while leaving."""
-        self.hand_over: Callable[[], str] | None = None
-        """Ends the engine and starts a headless one in its place; returns the farewell. None where that cannot be."""
         self._refresh_hz = refresh_hz
         self._ctrl_c_s = -SECOND_CTRL_C_S
         self._wait_then_quit = False
@@ -91,9 +84,10 @@ class SecondseatApp(TalkingApp):
         self.runs = RunWatcher(self._models_folder, self._running_folder, lambda: self.soon(self._show_chart))
         self.desk = Desk(self.soon)
         self._bindings = BindingsMap(self._make_bindings())
-        if self.look.theme == theme.SECONDSEAT:
-            self.register_theme(theme.own_theme())
-        self.theme = self.look.theme
+        if self.many_colours:
+            for own in theme.own_themes():
+                self.register_theme(own)
+        self.use_theme(self.memory.text("theme", self.look.theme, tuple(self.available_themes)))
 
     # ---- start
 
@@ -151,8 +145,8 @@ class SecondseatApp(TalkingApp):
             self._global_keys = settings.control_keys()
             self._refresh_hz = settings.face.refresh_hz
             self._bell = settings.recorder.notice == "bell"
-            if settings.face.theme in self.available_themes and self.look.theme == theme.SECONDSEAT:
-                self.theme = settings.face.theme
+            if settings.face.theme in self.available_themes and not self.memory.text("theme", ""):
+                self.use_theme(settings.face.theme)
             elif settings.face.theme not in ("", *self.available_themes):
                 self.note(
                     "warning", f"[face] theme: {settings.face.theme!r} is not a theme; use {', '.join(sorted(self.available_themes))}"
@@ -161,6 +155,13 @@ class SecondseatApp(TalkingApp):
                 self.note("warning", line)
 
         self.soon(apply)
+
+    def use_theme(self, name: str) -> None:
+        """Draw in other colours; where there are only 16 they stay the terminal's own."""
+        if not self.many_colours:
+            name = theme.TERMINAL
+        self.theme = name
+        self.look = theme.Look(name, self.look.glyphs, theme.palette_of(name, self.available_themes[name].dark))
 
     def settings(self) -> Settings:
         """The settings in force; the defaults as long as they have not been read."""
@@ -270,35 +271,6 @@ class SecondseatApp(TalkingApp):
         self.push_screen(AskText(title, value, help), answered)
 
     # ---- leaving
-
-    def leave(self, how: Callable[[], str] | None = None) -> None:
-        """Stop the engine (an attached one is only left) in a thread of its own, then end the app; ``how`` does it in
-        another way and returns the farewell. Safe to call more than once, on the app's loop."""
-        if self.leaving:
-            self.exit(0)
-            return
-        self.leaving = True
-        if how is None and self.host.phase in ("ready", "starting") and not self.host.attached:
-            self.tell("info", "stopping: the bot lets go, the recording and the jobs are saved")
-
-        def stop() -> None:
-            if how is None:
-                self.host.stop()
-            else:
-                try:
-                    self.farewell = how()
-                except Exception as error:  # whatever it was: the engine is ended as ever, and it is told
-                    logging.getLogger(__name__).exception("leaving")
-                    self.left_undone = one_line(error)
-                    self.host.stop()
-            self.soon(lambda: self.exit(0))
-
-        threading.Thread(target=stop, name="secondseat-leave", daemon=True).start()
-
-    def ask_to_leave(self) -> None:
-        """From any thread, at once: the app ends without questions (a signal came)."""
-        self.leaving = True
-        self.soon(lambda: self.exit(0))
 
     async def on_unmount(self) -> None:
         self.runs.stop()

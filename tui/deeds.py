@@ -104,6 +104,12 @@ def stop_job(app: SecondseatApp) -> None:
     )
 
 
+def themes(app: SecondseatApp) -> None:
+    from tui.screens.themes import ThemesScreen
+
+    app.open_screen(ThemesScreen)
+
+
 def full(app: SecondseatApp) -> None:
     if isinstance(app.screen, LiveScreen):
         app.screen.toggle_full()
@@ -169,6 +175,7 @@ DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "edit": edit,
     "arm": arm,
     "stop_job": stop_job,
+    "themes": themes,
     "full": full,
     "wider": lambda app: _resize(app, 1),
     "narrower": lambda app: _resize(app, -1),

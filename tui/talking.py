@@ -1,8 +1,11 @@
-"""The part of the app that talks with the engine: commands go out, answers and notices come back and are shown."""
+"""The part of the app that talks with the engine: commands go out, answers and notices come back and are shown, and in
+the end it is left or stopped."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -38,6 +41,13 @@ class TalkingApp(App[int]):
         self._answer: tuple[float, str, str] = (0.0, "", "info")
         self._pending: dict[Future[str], tuple[float, str]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.leaving = False
+        self.farewell = ""
+        """What is said in the terminal once the face is gone."""
+        self.left_undone = ""
+        """What went wrong while leaving."""
+        self.hand_over: Callable[[], str] | None = None
+        """Ends the engine and starts a headless one in its place; returns the farewell. None where that cannot be."""
 
     def update_all(self) -> None:
         """Bring what is seen up to date."""
@@ -114,3 +124,34 @@ class TalkingApp(App[int]):
             if time.monotonic() - begin > WORKING_AFTER_S:
                 return hints.working(command, time.monotonic() - begin, self.look)
         return hints.hint(self.next_step, self.host.phase, self.host.failure, self.registry, self.look)
+
+    # ---- leaving
+
+    def leave(self, how: Callable[[], str] | None = None) -> None:
+        """Stop the engine (an attached one is only left) in a thread of its own, then end the app; ``how`` does it in
+        another way and returns the farewell. Safe to call more than once, on the app's loop."""
+        if self.leaving:
+            self.exit(0)
+            return
+        self.leaving = True
+        if how is None and self.host.phase in ("ready", "starting") and not self.host.attached:
+            self.tell("info", "stopping: the bot lets go, the recording and the jobs are saved")
+
+        def stop() -> None:
+            if how is None:
+                self.host.stop()
+            else:
+                try:
+                    self.farewell = how()
+                except Exception as error:  # whatever it was: the engine is ended as ever, and it is told
+                    logging.getLogger(__name__).exception("leaving")
+                    self.left_undone = one_line(error)
+                    self.host.stop()
+            self.soon(lambda: self.exit(0))
+
+        threading.Thread(target=stop, name="secondseat-leave", daemon=True).start()
+
+    def ask_to_leave(self) -> None:
+        """From any thread, at once: the app ends without questions (a signal came)."""
+        self.leaving = True
+        self.soon(lambda: self.exit(0))

@@ -101,6 +101,26 @@ SIXTEEN: Final = Palette(
 """For terminals with 16 colours: their own, and no grey that could vanish."""
 
 
+LIGHT: Final = Palette(
+    good="#0b57a4",
+    bad="bold #a8123a",
+    warn="#7a4d00",
+    learn="#6a35ab",
+    accent="#00636f",
+    dim="#565e6b",
+    series=("#0b57a4", "#7a4d00", "#6a35ab", "#00636f", "#2f3640", "#8a4b1f"),
+)
+CONTRAST: Final = Palette(
+    good="#8fd0ff",
+    bad="bold #ff9aa5",
+    warn="#ffd75f",
+    learn="#dcbcff",
+    accent="#7df0fa",
+    dim="#d0d0d0",
+    series=("#8fd0ff", "#ffd75f", "#dcbcff", "#7df0fa", "#ffffff", "#f0b890"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     theme: str
@@ -109,6 +129,22 @@ class Look:
 
 
 SECONDSEAT: Final = "secondseat"
+SECONDSEAT_LIGHT: Final = "secondseat-light"
+SECONDSEAT_CONTRAST: Final = "secondseat-contrast"
+TERMINAL: Final = "ansi-dark"
+TITLES: Final[Mapping[str, str]] = {
+    SECONDSEAT: "dark",
+    SECONDSEAT_LIGHT: "light",
+    SECONDSEAT_CONTRAST: "high contrast",
+    TERMINAL: "the terminal's own 16 colours",
+}
+"""The themes that are ours, with a word for each."""
+
+
+def palette_of(name: str, dark: bool = True) -> Palette:
+    """The styles that can be read on a theme; ``dark`` says what a theme that is not ours is."""
+    ours = {SECONDSEAT_LIGHT: LIGHT, SECONDSEAT_CONTRAST: CONTRAST, TERMINAL: SIXTEEN, "ansi-light": SIXTEEN}
+    return ours.get(name) or (Palette() if dark else LIGHT)
 
 
 def pick(environ: Mapping[str, str], encoding: str = "utf-8") -> Look:
@@ -118,9 +154,8 @@ def pick(environ: Mapping[str, str], encoding: str = "utf-8") -> Look:
     plain_font = term in {"linux", "vt100", "vt102", "vt220", "ansi"} or not utf8
     many = ("256color" in term or environ.get("COLORTERM", "") in {"truecolor", "24bit"} or "kitty" in term) and "NO_COLOR" not in environ
     glyphs = ASCII if plain_font else Glyphs()
-    if many:
-        return Look(SECONDSEAT, glyphs, Palette())
-    return Look("ansi-dark", glyphs, SIXTEEN)
+    name = SECONDSEAT if many else TERMINAL
+    return Look(name, glyphs, palette_of(name))
 
 
 def locale_encoding(environ: Mapping[str, str]) -> str:
@@ -137,23 +172,57 @@ def locale_encoding(environ: Mapping[str, str]) -> str:
     return "ascii" if named in {"C", "POSIX"} else "utf-8"
 
 
-def own_theme() -> Theme:
-    """Secondseat's own theme."""
+def own_themes() -> list[Theme]:
+    """Secondseat's own themes: dark, light, high contrast."""
     from textual.theme import Theme
 
-    return Theme(
-        name=SECONDSEAT,
-        dark=True,
-        primary="#6cb6ff",
-        secondary="#5cd0dd",
-        accent="#c297ff",
-        warning="#f0b952",
-        error="#ff6b7a",
-        success="#6cb6ff",
-        foreground="#d6dde8",
-        background="#0e131a",
-        surface="#131a23",
-        panel="#1b2430",
-        boost="#1b2430",
-        variables={"border": "#3b4a5e", "block-cursor-foreground": "#0e131a", "block-cursor-background": "#6cb6ff"},
-    )
+    return [
+        Theme(
+            name=SECONDSEAT,
+            dark=True,
+            primary="#6cb6ff",
+            secondary="#5cd0dd",
+            accent="#c297ff",
+            warning="#f0b952",
+            error="#ff6b7a",
+            success="#6cb6ff",
+            foreground="#d6dde8",
+            background="#0e131a",
+            surface="#131a23",
+            panel="#1b2430",
+            boost="#1b2430",
+            variables={"border": "#3b4a5e", "block-cursor-foreground": "#0e131a", "block-cursor-background": "#6cb6ff"},
+        ),
+        Theme(
+            name=SECONDSEAT_LIGHT,
+            dark=False,
+            primary="#0b57a4",
+            secondary="#00636f",
+            accent="#6a35ab",
+            warning="#7a4d00",
+            error="#a8123a",
+            success="#0b57a4",
+            foreground="#1f2630",
+            background="#fbfaf7",
+            surface="#f3f1ec",
+            panel="#e7e4dc",
+            boost="#e7e4dc",
+            variables={"border": "#9aa3b0", "block-cursor-foreground": "#fbfaf7", "block-cursor-background": "#0b57a4"},
+        ),
+        Theme(
+            name=SECONDSEAT_CONTRAST,
+            dark=True,
+            primary="#8fd0ff",
+            secondary="#7df0fa",
+            accent="#dcbcff",
+            warning="#ffd75f",
+            error="#ff9aa5",
+            success="#8fd0ff",
+            foreground="#ffffff",
+            background="#000000",
+            surface="#000000",
+            panel="#1a1a1a",
+            boost="#1a1a1a",
+            variables={"border": "#ffffff", "block-cursor-foreground": "#000000", "block-cursor-background": "#ffffff"},
+        ),
+    ]

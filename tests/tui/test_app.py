@@ -476,6 +476,22 @@ async def test_settings_remap_keys_choose_a_theme_and_ring() -> None:
         assert rung == ["start"]
 
 
+async def test_a_theme_is_seen_while_choosing_and_kept_by_enter(tmp_path: Path) -> None:
+    path = tmp_path / "face.json"
+    async with face(memory=Memory(path)) as (app, pilot, _):
+        await pilot.press("T", "down")
+        await pilot.pause()
+        assert app.theme == "secondseat-light"
+        assert app.look.palette.good == "#0b57a4"
+        await pilot.press("escape")
+        await until(lambda: app.theme == "secondseat")
+        await pilot.press("T", "down", "down", "enter")
+        await until(lambda: isinstance(app.screen, LiveScreen))
+        assert app.theme == "secondseat-contrast"
+    async with face(memory=Memory(path)) as (app, _, _):
+        assert app.theme == "secondseat-contrast"
+
+
 async def test_the_chosen_row_is_reversed_and_headings_are_dim() -> None:
     async with face() as (app, _, _):
         pane = app.screen.query_one(ActionsPane)
