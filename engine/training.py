@@ -89,6 +89,7 @@ def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report
 
     root = _sessions_root(workspace, data_dir)
     infos = sorted(list_sessions(root), key=lambda s: s.id)
+    ids = {info.id for info in infos}
     found: list[Steps] = []
     left_out: list[str] = []
     for number, info in enumerate(infos):
@@ -99,8 +100,11 @@ def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report
             left_out.append(f"{info.id}: {info.state}{f' ({info.reason})' if info.reason else ''}")
         else:
             with open_session(info.folder) as session:
+                source, original = session.metadata.source.kind, session.metadata.details.get("session")
                 steps = labelled(session.steps(), info.folder)
-            if len(steps):
+            if source == "video" and original in ids:  # the same play must not stand on both sides of the split
+                left_out.append(f"{info.id}: a replay of {original}, which is learnt from itself")
+            elif len(steps):
                 found.append(steps)
             else:
                 left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")

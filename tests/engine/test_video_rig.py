@@ -16,6 +16,7 @@ from data.workspace import Workspace
 from engine.commands import EngineError
 from engine.control_center import ControlCenter
 from engine.record_arena import record_session
+from engine.training import load_sessions
 from tests.support.x11 import wait_until
 
 
@@ -86,6 +87,9 @@ def test_a_played_session_can_be_recorded_and_ends_by_itself(center: ControlCent
         assert 0 < len(clicks) <= sum(e.kind == "press" for e in first.events())
         assert clicks == [e.name for e in first.events() if e.kind == "press"][-len(clicks) :]
         assert set(again.steps().mode.tolist()) == {NO_MODE}  # what the dry run meant is nobody's intent
+    sessions, left_out = load_sessions(center.workspace.root, "arena")
+    assert len(sessions) == 1
+    assert left_out == [f"{again.id}: a replay of {original.name}, which is learnt from itself"]
 
 
 def test_a_loop_goes_on(center: ControlCenter, tmp_path: Path) -> None:
