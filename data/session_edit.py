@@ -46,7 +46,7 @@ def cut(workspace: Path, name: str, start_s: float, end_s: float | None, report:
         times = session.frame_times_ns()
         metadata = _described([part], int(times[times >= start_ns][0]))
         metadata.notes.append(f"cut from {session.id}, {start_s:g} s to {end_s:g} s")
-        metadata.details["cut_from"] = {"session": session.id, "start_s": start_s, "end_s": end_s}
+        metadata.details["cut_from"] = {"session": session.id, "start_s": start_s, "end_s": round(end_s, 3)}
         clear_unfinished(workspace)
         return describe(assemble(workspace, metadata, [part], read_annotations(session.folder), report))
 

@@ -173,3 +173,15 @@ def test_playing_needs_a_terminal_and_says_what_does_not(workspace: Path, capsys
     folder = write_session(workspace, 5)
     assert cli.main(["sessions", "play", "last"]) == 1
     assert f"there is no terminal to play {folder.name} in; write a file instead: secondseat sessions clip" in capsys.readouterr().err
+
+
+def test_ctrl_c_leaves_nothing_half_made(workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    write_session(workspace, 60)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("data.session_parts._carry_words", interrupted)  # when nearly all is written
+    assert cli.main(["sessions", "cut", "last", "0", "1"]) == 130
+    assert "interrupted; nothing is left half-made" in capsys.readouterr().err
+    assert [path.name for path in (workspace / "sessions").iterdir() if path.is_dir()] == [told(capsys, "sessions", "list")[0]["id"]]

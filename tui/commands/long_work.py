@@ -20,5 +20,8 @@ def long_work() -> Generator[Report]:
     with TermAsInterrupt():
         try:
             yield EtaReport(ProgressLine(line))
+        except KeyboardInterrupt:
+            line.say("secondseat: interrupted; nothing is left half-made")
+            raise
         finally:
             line.end()
