@@ -152,6 +152,7 @@ class Rig:
                     self._recorder.note(self._notice)
             if self._input is not None:
                 self._input.look_at_pointer()
+                self._input.look_at_listener()
         if self._video is not None and self._video.ended:
             why = "the session that was played is over"
             if self._recorder.state().phase in ("recording", "paused"):

@@ -47,6 +47,7 @@ class ScreenInput:
         self._listener: InputListener | None = None
         self._recentred = 0  # by the game, before the recording that runs
         self._told_recentred = False
+        self._deaf = ""
         self._bot_acted_s = -BOT_LETS_GO_S
         self.window_id: int | None = None
         """The window that is listened to."""
@@ -111,6 +112,14 @@ class ScreenInput:
         if self._listener is not None and self._listener.centre.noticed and not self._told_recentred:
             self._told_recentred = True
             log.warning("the game puts the pointer back into the middle: its places say little, its relative motion is recorded")
+
+    def look_at_listener(self) -> None:
+        """Now and then: tells, once, that what is pressed in the game cannot be heard, and why."""
+        deaf = self._listener.state if self._listener is not None else ""
+        if deaf and deaf != self._deaf:
+            log.warning("what is pressed in the game is not heard: %s", deaf)
+            self._recorder.note(f"input not heard: {deaf}")
+        self._deaf = deaf
 
     def last_remarks(self) -> list[str]:
         """What is known of a recording only when it ends."""

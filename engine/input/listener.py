@@ -85,13 +85,14 @@ class InputListener:
         self._wake = threading.Condition(self._lock)
         self._stopping = False
         self._watch: threading.Thread | None = None
+        self._obstacle = ""  # why this window cannot be heard
 
     @property
     def state(self) -> str:
         """Why nothing is heard; empty when all is well."""
         if self._listener is None:
             return "not listening"
-        return self._listener.failure
+        return self._listener.failure or self._obstacle
 
     @property
     def focus(self) -> bool:
@@ -126,6 +127,7 @@ class InputListener:
             listener = port.listener(self._on_raw)
             with self._port_lock:
                 self._port, self._window_id, self._rect = port, window_id, rect
+                self._obstacle = port.obstacle(window_id) if window_id is not None else ""
             self._look()
             listener.start()
         except PlatformError:
@@ -141,6 +143,7 @@ class InputListener:
         """From now on another window, or the same game's new one. What was held is released, flagged."""
         with self._port_lock:
             self._window_id, self._rect = window_id, rect
+            self._obstacle = self._port.obstacle(window_id) if self._port is not None and window_id is not None else ""
         self._let_go()
         self._look()
 

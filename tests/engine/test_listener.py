@@ -32,6 +32,7 @@ class FakePort:
         self.focus, self.rect, self.down = True, Rect(100, 100, 200, 100), frozenset[str]()
         self.place = (0, 0)
         self.failure = ""
+        self.why_not = ""
         self.callback: Callable[[RawInput], None] = lambda _raw: None
 
     def client_rect(self, window_id: int) -> Rect | None:
@@ -39,6 +40,9 @@ class FakePort:
 
     def has_focus(self, window_id: int) -> bool:
         return self.focus
+
+    def obstacle(self, window_id: int) -> str:
+        return self.why_not
 
     def pointer(self) -> tuple[int, int]:
         return self.place
@@ -90,6 +94,17 @@ def listening(port: FakePort) -> Iterator[Callable[..., tuple[InputListener, Hea
 
 
 Listening = Callable[..., tuple[InputListener, Heard]]
+
+
+def test_a_window_that_cannot_be_heard_is_told_and_another_can_be_followed(port: FakePort, listening: Listening) -> None:
+    port.why_not = "its program runs with more rights"
+    listener, _ = listening()
+    assert listener.state == "its program runs with more rights"
+    port.why_not = ""
+    listener.follow(2)
+    assert listener.state == ""
+    port.failure = "the X server is gone"
+    assert listener.state == "the X server is gone"
 
 
 def test_keys_outside_the_vocabulary_are_nameless_and_control_keys_are_none(port: FakePort, listening: Listening) -> None:
