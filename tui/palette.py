@@ -36,7 +36,7 @@ class RegistryCommands(Provider):
         """An action of a pane is done there: the pane gets the focus first."""
         if action.scope in PANE_IDS and isinstance(self.screen, LiveScreen):
             self.screen.focus_pane(action.scope)
-        self._face.call_later(self._face.action_act, action.id)
+        self._face.call_later(self._face.run_action, f"app.act('{action.id}')")
 
     def _title(self, action: Action) -> str:
         return action.title if action.scope == "app" else f"{action.scope.capitalize()}: {action.title}"

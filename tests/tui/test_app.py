@@ -492,6 +492,24 @@ async def test_a_theme_is_seen_while_choosing_and_kept_by_enter(tmp_path: Path) 
         assert app.theme == "secondseat-contrast"
 
 
+async def test_the_status_line_shows_the_last_hotkey_while_there_is_room() -> None:
+    center = FakeCenter(replace(idle_state(), system=replace(idle_state().system, last_hotkey="F5 20:31:07 (x11)")))
+    async with face(center) as (app, pilot, _):
+        assert "heard F5 20:31:07 (x11)" in screen_text(app).splitlines()[0]
+        await pilot.resize_terminal(70, 24)
+        await pilot.pause()
+        first = screen_text(app).splitlines()[0]
+        assert "heard" not in first
+        assert "rec off" in first
+
+
+async def test_the_key_that_an_empty_pane_names_does_what_it_says_there() -> None:
+    async with face() as (_, pilot, center):
+        await pilot.press("4", "p")
+        await until(lambda: center.commands)
+        assert center.commands == [("arena_window", {})]
+
+
 async def test_the_chosen_row_is_reversed_and_headings_are_dim() -> None:
     async with face() as (app, _, _):
         pane = app.screen.query_one(ActionsPane)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.text import Text
+from textual.actions import SkipAction
 
 from engine.state import EngineState
 from tui.panes.base import LinesPane, clock, pairs, size
@@ -17,6 +18,9 @@ class BufferPane(LinesPane):
         self.preview = Preview(self)
 
     def do_preview(self) -> None:
+        """Where nothing is captured the key is the app's own, which this pane then names."""
+        if self.face.newest.capture.source == "none" and not self.preview.on:
+            raise SkipAction
         self.preview.toggle()
         self.show(self.face.newest)
 

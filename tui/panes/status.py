@@ -46,6 +46,7 @@ class StatusLine(LinesPane):
             self._source(state),
             self._learning(state),
             self._pilot(state),
+            self._hotkey(state),
             self._wrong(state),
         ]
 
@@ -121,6 +122,11 @@ class StatusLine(LinesPane):
             case "disarmed":
                 who = f"{state.arena.pilot} flies" if state.arena.running and state.arena.pilot else "you fly"
                 return (f"{glyphs.off} BOT disarmed, {who}", f"{glyphs.off} {who}", palette.dim, 4)
+
+    def _hotkey(self, state: EngineState) -> tuple[str, str, str, int] | None:
+        """The newest hotkey that counted, so that one sees that they are heard; the first to go where there is no room."""
+        heard = state.system.last_hotkey
+        return (f"heard {heard}", "", self.look.palette.dim, -1) if heard else None
 
     def _wrong(self, state: EngineState) -> tuple[str, str, str, int] | None:
         glyphs, palette = self.look.glyphs, self.look.palette
