@@ -185,3 +185,19 @@ def test_ctrl_c_leaves_nothing_half_made(workspace: Path, capsys: pytest.Capture
     assert cli.main(["sessions", "cut", "last", "0", "1"]) == 130
     assert "interrupted; nothing is left half-made" in capsys.readouterr().err
     assert [path.name for path in (workspace / "sessions").iterdir() if path.is_dir()] == [told(capsys, "sessions", "list")[0]["id"]]
+
+
+def test_a_narrow_terminal_shows_fewer_columns(
+    workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_session(workspace, 5)
+    told(capsys, "sessions", "rename", "last", "First flight")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for columns in (200, 80, 40):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert cli.main(["sessions", "list"]) == 0
+        head, row = capsys.readouterr().out.splitlines()
+        assert head.split()[:1] == ["id"]
+        assert "saved" in row
+        assert row.endswith("First flight")
+        assert ("events" in head, columns < 80 or len(row) <= columns) == (columns == 200, True)

@@ -6,7 +6,10 @@ playing them back in ``session_play``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import sys
+from collections.abc import Sequence
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 app = new_app("Recorded sessions. ID is a session's id, a beginning that no other has, or `last`.")
 
+_SPARE: Final = ("events", "steps", "frames", "labels", "kind", "game")
+"""The columns that a narrow terminal does without, in this order."""
 SortColumn = Literal["id", "started", "kind", "game", "state", "length", "frames", "events", "steps", "size", "labels", "title", "tags"]
 
 
@@ -74,10 +79,22 @@ def _print_list(sessions: list[SessionInfo], as_json: bool, when_none: str) -> N
         )
         for s in sessions
     ]
-    say(table(("id", "kind", "game", "state", "length", "frames", "events", "steps", "size", "labels", "title"), rows))
+    say(_fitting(("id", "kind", "game", "state", "length", "frames", "events", "steps", "size", "labels", "title"), rows))
     for session in sessions:
         if session.reason:
             say(f"! {session.id}: {session.reason}")
+
+
+def _fitting(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """The table; in a terminal with as many columns as it is wide: the least telling ones are left out first."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    shown = list(headings)
+    while True:
+        text = table(shown, [[row[headings.index(name)] for name in shown] for row in rows])
+        spare = next((name for name in _SPARE if name in shown), None)
+        if width is None or spare is None or max(len(line) for line in text.splitlines()) <= width:
+            return text
+        shown.remove(spare)
 
 
 @app.command()
