@@ -1,7 +1,7 @@
 """The face on a stand-in engine, for tests on a real terminal: ``python fake_app.py STATE_FOLDER [full|idle] [WHAT...]``.
 
 WHAT: ``busy`` changes the state all the time, ``noise`` prints from everywhere, ``crash`` raises in the face when "?" is
-pressed, ``slow`` takes 1 s to stop.
+pressed, ``slow`` takes 1 s to stop, ``workspace=FOLDER`` is where its sessions lie.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def main() -> int:
     def factory():
         from fake import FakeCenter, full_state, idle_state
 
-        center = FakeCenter(full_state() if "full" in what else idle_state(), stop_s=1.0 if "slow" in what else 0.0)
+        workspace = next((word.removeprefix("workspace=") for word in what if word.startswith("workspace=")), "")
+        center = FakeCenter(full_state(workspace) if "full" in what else idle_state(workspace), stop_s=1.0 if "slow" in what else 0.0)
         center.saved_to = folder / "stopped.txt"
         if "busy" in what:
             threading.Thread(target=change, args=(center,), daemon=True).start()

@@ -3,7 +3,6 @@ that are seen are made into text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -39,9 +38,8 @@ class SessionsPane(LinesPane):
     can_focus = True
     scope = "sessions"
 
-    def __init__(self, load: Callable[[Path], list[SessionInfo]] = load_sessions) -> None:
+    def __init__(self) -> None:
         super().__init__("sessions", "Sessions")
-        self._load = load
         self._all: list[SessionInfo] | None = None
         self._haystacks: list[str] = []
         self._problem = ""
@@ -110,12 +108,14 @@ class SessionsPane(LinesPane):
         if session is None:
             return [Text()] * DETAIL_LINES
         facts = f"{session.kind} of {session.game}  {session.frames:,} pictures  {session.events:,} events  {session.steps:,} steps"
-        first = Text.assemble((session.id, "bold"), (f"  {printable(facts)}", palette.dim), no_wrap=True)
+        first = Text.assemble((session.id, "bold"), no_wrap=True)
+        if session.state != "corrupt":
+            first.append(f"  {printable(facts)}", palette.dim)
         if session.reason:
             key = self.face.registry["sessions_recover"].first_key()
             cure = f"{key} repairs it: " if session.state in ("corrupt", "recording", "unsaved") else ""
             style = palette.bad if session.state == "corrupt" else palette.warn
-            second = Text(f"{glyphs.needs} {cure}{session_deeds.reason_of(session)}", style)
+            second = Text(f"{glyphs.needs} {cure}{data_rows.reason_of(session)}", style)
         elif session.note:
             second = Text(printable(session.note))
         else:
@@ -141,7 +141,7 @@ class SessionsPane(LinesPane):
             self.rearrange()
 
         def work() -> tuple[list[SessionInfo], list[str]]:
-            sessions = self._load(workspace)
+            sessions = load_sessions(workspace)
             return sessions, [data_rows.haystack(session) for session in sessions]
 
         def done(read: tuple[list[SessionInfo], list[str]]) -> None:

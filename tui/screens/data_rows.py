@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
@@ -44,20 +44,22 @@ _NEED: Final = {"corrupt": 5, "unsaved": 4, "recording": 3, "recovered": 2, "sav
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column is shown when the list is at least ``from_width`` wide. The one without a width takes what is left."""
+    """A column is shown when the list is at least ``from_width`` wide; below ``WIDE`` it is ``narrow`` wide. The one
+    without a width takes what is left."""
 
     id: str
     width: int
     from_width: int = 0
     right: bool = False
+    narrow: int = 0
 
 
 COLUMNS: Final = (
     Column("state", 11),
-    Column("when", 17),
-    Column("length", 8, right=True),
-    Column("size", 8, right=True),
-    Column("labels", 7, right=True),
+    Column("when", 16, narrow=11),
+    Column("length", 8, right=True, narrow=7),
+    Column("size", 8, right=True, narrow=7),
+    Column("labels", 8, right=True, narrow=6),
     Column("kind", 7, 100),
     Column("game", 12, 110),
     Column("pictures", 9, 130, right=True),
@@ -66,13 +68,15 @@ COLUMNS: Final = (
     Column("id", 32, 160),
 )
 MARK_WIDTH: Final = 2
+WIDE: Final = 100
 
 
 def shown_columns(width: int) -> list[tuple[Column, int]]:
     """The columns for a list of this width, with their widths."""
     columns = [column for column in COLUMNS if width >= column.from_width]
-    rest = width - MARK_WIDTH - sum(column.width + 1 for column in columns)
-    return [(column, column.width or max(8, rest)) for column in columns]
+    rooms = [column.narrow if column.narrow and width < WIDE else column.width for column in columns]
+    rest = width - MARK_WIDTH - sum(room + 1 for room in rooms) + 1
+    return [(column, room or max(8, rest)) for column, room in zip(columns, rooms, strict=True)]
 
 
 def chosen(sessions: Sequence[SessionInfo], haystacks: Sequence[str], words: str, order: Order, reverse: bool) -> list[SessionInfo]:
@@ -116,18 +120,26 @@ def sign_of(session: SessionInfo, look: Look) -> tuple[str, str]:
 
 
 def when(session: SessionInfo) -> str:
-    """When it began, in this machine's time; the id's own beginning where the session does not tell."""
-    try:
-        return time.strftime("%Y-%m-%d %H:%M", time.localtime(datetime.fromisoformat(session.started_at).timestamp()))
-    except ValueError:
-        return session.id[:15]
+    """When it began, in this machine's time, by what it says or else by its name; empty when neither tells."""
+    for text, form in ((session.started_at, ""), (session.id[:15], "%Y%m%dT%H%M%S")):
+        try:
+            begun = datetime.strptime(text, form).replace(tzinfo=UTC) if form else datetime.fromisoformat(text)
+            return time.strftime("%Y-%m-%d %H:%M", time.localtime(begun.timestamp()))
+        except ValueError:
+            continue
+    return ""
+
+
+def reason_of(session: SessionInfo) -> str:
+    """Why it needs a look, without its own name and the command line's advice."""
+    return printable(session.reason).removeprefix(f"{session.id}/").replace("; run 'secondseat sessions recover'", "")
 
 
 def title_of(session: SessionInfo, look: Look) -> Text:
     """Title and tags; why it is broken; else its id."""
     palette = look.palette
     if session.reason and session.state == "corrupt":
-        return Text(printable(session.reason), palette.bad)
+        return Text(reason_of(session), palette.bad)
     text = Text(printable(session.title) or session.id, "" if session.title else palette.dim)
     for tag in session.tags:
         text.append(f" #{tag}", palette.accent)
@@ -163,7 +175,7 @@ def row(session: SessionInfo, marked: bool, width: int, look: Look) -> Text:
     for column, room in shown_columns(width):
         part = {
             "state": lambda: Text(f"{sign} {word_of(session)}", style),
-            "when": lambda: Text(when(session)),
+            "when": lambda room=room: Text(when(session)[-room:]),
             "length": lambda: Text(moment(session.duration_s, fine=False) if session.frames or session.duration_s else glyphs.dot),
             "size": lambda: Text(size(session.size_bytes), palette.dim),
             "labels": lambda: Text(f"{session.labels:,}" if session.labels else glyphs.dot, "" if session.labels else palette.dim),

@@ -34,11 +34,6 @@ def readable(face: SecondseatApp, session: SessionInfo) -> bool:
     return session.state != "corrupt"
 
 
-def reason_of(session: SessionInfo) -> str:
-    """Why it needs a repair, without the command line's advice."""
-    return printable(session.reason).replace("; run 'secondseat sessions recover'", "")
-
-
 def open_page(face: SecondseatApp, session: SessionInfo) -> None:
     from tui.screens.session import SessionScreen
 

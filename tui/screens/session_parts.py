@@ -153,16 +153,16 @@ def at_cursor(loaded: Loaded, cursor_ns: int, stretch: tuple[int, int] | None, w
     for one in timeline.modes:
         if one.start_ns <= cursor_ns < one.end_ns:
             line.append(f"  {one.mode} ({ {'human': 'you', 'vlm': 'coach'}.get(one.source, one.source) })")
-    for actor in timeline.actors:
-        if actor.start_ns <= cursor_ns < actor.end_ns:
-            line.append(f"  {printable(actor.name) or actor.actor}", palette.dim)
+    down = held_at(timeline, cursor_ns)
+    if down:
+        line.append(f"  down: {' '.join(down)}")
     for name, spans in (("gap", timeline.gaps), ("perturbed", timeline.perturbed), ("interesting", timeline.interesting)):
         for span in spans:
             if span.start_ns <= cursor_ns < span.end_ns:
                 line.append(f"  {name}{f': {printable(span.reason)}' if span.reason else ''}", palette.warn)
-    down = held_at(timeline, cursor_ns)
-    if down:
-        line.append(f"  down: {' '.join(down)}")
+    for actor in timeline.actors:
+        if actor.start_ns <= cursor_ns < actor.end_ns:
+            line.append(f"  {printable(actor.name) or actor.actor}", palette.dim)
     return cut(line, width, look.glyphs.ellipsis)
 
 

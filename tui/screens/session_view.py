@@ -198,7 +198,7 @@ class TimelinePane(LinesPane):
             for action_id, mode in MODE_ACTIONS.items():
                 line.append(registry[action_id].first_key(), palette.accent)
                 line.append(f" {mode.lower()}  ", palette.dim)
-            for action_id, word in (("session_unlabel", "none"), ("session_cut", "new session"), ("session_export", "clip")):
+            for action_id, word in (("session_unlabel", "none"), ("session_cut", "new"), ("session_export", "clip")):
                 line.append(registry[action_id].first_key(), palette.accent)
                 line.append(f" {word}  ", palette.dim)
         return cut(line, width, self.look.glyphs.ellipsis)
