@@ -29,6 +29,7 @@ from engine.commands import COMMANDS, EngineError
 from engine.duties import Duties
 from engine.notices import NoticeHandler, log_to_file
 from engine.recorder import Recorder, RecordingSettings
+from engine.recorder_machine import KeyNames
 from engine.rig import Rig
 from engine.runtime.jobs import JobRunner
 from engine.runtime.pacing import Spread
@@ -70,6 +71,7 @@ class ControlCenter:
             ),
             self._on_recorder,
             alert=self.alerts.tell,
+            keys=KeyNames(*(key.upper() for key in (settings.keys.record, settings.keys.save, settings.keys.discard))),
         )
         self.hotkeys: Hotkeys | None = None
         self.jobs: JobRunner | None = None
@@ -88,6 +90,7 @@ class ControlCenter:
         self._left_over: list[str] = []
         self.stop_deadline_s = 5.0
         """How long ending may take when nobody says otherwise: most of it is for jobs to save."""
+        self._hurry = False
         self._keep_jobs = False
         self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time(), pid=os.getpid(), version=own_version())
         self._lag_ms = Spread(600)
@@ -158,6 +161,10 @@ class ControlCenter:
         if self._thread is not None and not self._ended.wait(self.stop_deadline_s + 2.0):
             return ["engine"]
         return self._left_over
+
+    def hurry(self) -> None:
+        """Wait for jobs no longer while ending; the recording is saved all the same."""
+        self._hurry = True
 
     def stop_engine(self) -> Future[str]:
         """As ``request_stop``, for whoever holds a control centre without knowing where it stands."""
@@ -310,21 +317,21 @@ class ControlCenter:
             self._left_over += await self.rig.stop(self.supervisor, self.stop_deadline_s)
             self.rig = None
         if self.jobs is not None:
-            await self._end_jobs(self.jobs, began_s + self.stop_deadline_s)
+            await self._end_jobs(self.jobs, began_s)
         self._publish()
         self._left_over += await self.supervisor.stop_all(self.stop_deadline_s / 2)
         self._publish()
         if self._left_over:
             log.error("would not stop: %s", ", ".join(self._left_over))
 
-    async def _end_jobs(self, jobs: JobRunner, until_s: float) -> None:
+    async def _end_jobs(self, jobs: JobRunner, began_s: float) -> None:
         """Wait for the jobs that were asked to save; those that need longer are ended, at their last checkpoint."""
-        while jobs.running() and time.monotonic() < until_s - JOBS_LEFT_S:
+        while jobs.running() and not self._hurry and time.monotonic() < began_s + self.stop_deadline_s - JOBS_LEFT_S:
             await asyncio.sleep(0.05)
             self._note_ended(jobs)
             self._publish()
         for title in jobs.kill_all():
-            log.warning("%s did not save within %.0f s and was ended; its last checkpoint stays", title, self.stop_deadline_s)
+            log.warning("%s was ended before it had saved by itself; its last checkpoint stays", title)
 
     def _note_ended(self, jobs: JobRunner) -> None:
         for job in jobs.poll():

@@ -87,6 +87,8 @@ def run_headless(
         if plan.linger and number == getattr(signal, "SIGHUP", None):
             log.warning("the terminal was closed; the engine goes on")
             return
+        if told.is_set():  # once more
+            center.hurry()
         signal_name = signal.Signals(number).name
         told.set()
 
@@ -99,6 +101,8 @@ def run_headless(
             raise EngineError("the engine did not start within 20 s; see logs/secondseat.log in the workspace")
         follow = _Follow(center, say, every_s, on_state, ring if settings.recorder.notice == "bell" else None)
         reason = _carry_out(center, plan, say, told, follow) or (f"{signal_name} was received" if signal_name else "")
+        if doing := center.snapshot().doing():
+            say(f"ending: {reason or center.stop_reason}; saving {', '.join(doing)}")
         center.request_stop(reason or "left")
         left_over = center.stop()
         follow.turn(force=True)

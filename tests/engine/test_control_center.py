@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +20,7 @@ from data.settings import Settings
 from data.workspace import Workspace
 from engine.commands import COMMANDS, EngineError
 from engine.control_center import ControlCenter
+from engine.duties import Duties, DutiesError
 from tests.support.x11 import wait_until
 
 
@@ -123,8 +128,6 @@ def test_the_snapshot_is_plain_data_and_moves_on(center: ControlCenter) -> None:
 
 
 def test_source_stopped_and_started_many_times_leaves_no_threads(center: ControlCenter) -> None:
-    import threading
-
     do(center, "source", kind="arena", pilot="random")
     wait_until(lambda: center.snapshot().tick.hz > 5, 60, "ticks come")
     before = threading.active_count()
@@ -133,3 +136,45 @@ def test_source_stopped_and_started_many_times_leaves_no_threads(center: Control
     assert threading.active_count() <= before + 1
     do(center, "source_off")
     assert center.snapshot().services == () or wait_until(lambda: center.snapshot().services == (), 2, "all services ended")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs POSIX signals")
+@pytest.mark.parametrize("hurried", [False, True], ids=["deadline", "hurried"])
+def test_a_job_that_does_not_end_holds_nobody_up_for_ever(center: ControlCenter, hurried: bool) -> None:
+    """A stopped process cannot save: it is ended at the deadline, or at once when the person asks again."""
+    from data.locks import identity
+
+    do(center, "train", level="detector", quick=True)
+    job = center.snapshot().jobs[0]
+    folder = center.workspace.logs / "jobs" / job.id
+    pid = json.loads((folder / "job.json").read_text())["process"]["pid"]
+    wait_until((folder / "progress.jsonl").exists, 30, "it takes signals by itself")
+    os.kill(pid, signal.SIGSTOP)
+    if hurried:
+        threading.Timer(0.5, center.hurry).start()
+    began = time.monotonic()
+    assert center.stop(30.0 if hurried else 3.0) == []
+    assert time.monotonic() - began < 6.0
+    assert identity(pid) is None
+    state = center.snapshot()
+    assert state.ending == "left"
+    assert [j.phase for j in state.jobs] == ["cancelled"]
+    assert any("its last checkpoint stays" in notice.text for notice in state.notices)
+
+
+def test_what_goes_on_after_a_hand_over_is_told(center: ControlCenter) -> None:
+    assert center.duties() == Duties()
+    do(center, "source", kind="arena", pilot="expert", seed=7)
+    wait_until(lambda: center.snapshot().tick.hz > 8, 60, "ticks come")
+    do(center, "record_toggle")
+    wait_until(lambda: center.snapshot().recorder.phase == "recording", 5, "it records")
+    duties = center.duties()
+    assert (duties.record, duties.spec) == (True, center.spec)
+    path = center.workspace.root / "duties.json"
+    duties.write(path)
+    assert Duties.take(path) == duties
+    with pytest.raises(DutiesError, match="no hand-over can be read"):
+        Duties.take(path)
+    path.write_text('{"spec": {"seed": "seven"}, "record": true}')
+    with pytest.raises(DutiesError, match="seed"):
+        Duties.take(path)
