@@ -102,12 +102,44 @@ place.tell(12345, "secret")
 assert path.stat().st_mode & 0o77 == path.parent.stat().st_mode & 0o77 == 0
 place.leave()
 
+from engine import doctor
+sys.modules["winreg"] = types.SimpleNamespace(
+    HKEY_LOCAL_MACHINE=1, OpenKey=lambda root, path: open(os.devnull), QueryValueEx=lambda key, name: (long, 4)
+)
+long = 0
+assert "letters leave too few" in doctor._long_path(local / ("x" * 200))
+assert doctor._long_path(pathlib.Path("/short")) == ""
+long = 1
+assert doctor._long_path(local / ("x" * 200)) == ""
+
 from tui.start import why_not_here
 os.environ.pop("TERM", None)
 sys.stdin = types.SimpleNamespace(isatty=lambda: True)
 shown, sys.stdout = sys.stdout, sys.stdin
 assert why_not_here() == ""
 sys.stdout = shown
+"""
+
+
+ON_MACOS = """
+from tests.support.macos import FakeMac
+mac = FakeMac()
+sys.modules.update(mac.modules())
+from engine.platforms import current_port
+assert current_port().name == "macos"
+from data.workspace import user_data_folder
+assert user_data_folder() == pathlib.Path.home() / "Library" / "Application Support" / "secondseat"
+from engine.doctor import checks
+
+def found():
+    return {check.name: check for check in checks()}
+
+assert found()["hotkeys"].state == found()["injection"].state == "ok"
+mac.granted.clear()
+for name, permission in (("capture", "Screen Recording"), ("hotkeys", "Input Monitoring"), ("injection", "Accessibility")):
+    check = found()[name]
+    assert f"macOS has not granted {permission}" in check.text, check
+    assert f"Privacy & Security, {permission}" in check.remedy, check
 """
 
 
@@ -118,8 +150,8 @@ def test_windows_imports_nothing_of_linux_and_chooses_its_own(tmp_path: Path, mo
     assert int(run("win32", f"{ON_WINDOWS}\nprint(len(names))")) > 150
 
 
-def test_macos_imports_nothing_of_linux_or_windows() -> None:
-    assert int(run("darwin", "print(len(names))")) > 150
+def test_macos_imports_nothing_of_linux_or_windows_and_asks_for_its_permissions() -> None:
+    assert int(run("darwin", f"{ON_MACOS}\nprint(len(names))")) > 150
 
 
 def test_the_trial_bites() -> None:

@@ -167,18 +167,25 @@ class Signals:
 
 
 class TermAsInterrupt:
-    """SIGTERM and SIGHUP are taken like Ctrl-C: long work then saves and stops."""
+    """SIGTERM, SIGHUP, Ctrl-Break and a closing console are taken like Ctrl-C: long work then saves and stops."""
 
     def __init__(self) -> None:
         self._before: dict[int, Any] = {}
+        self._console = contextlib.ExitStack()
 
     def __enter__(self) -> TermAsInterrupt:
-        for name in ("SIGTERM", "SIGHUP"):
+        from _thread import interrupt_main
+
+        from engine.platforms.console import console_end
+
+        for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
             number = getattr(signal, name, None)
             if number is not None:
                 self._before[number] = signal.signal(number, signal.default_int_handler)
+        self._console.enter_context(console_end(interrupt_main))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._console.close()
         for number, before in self._before.items():
             signal.signal(number, before)
