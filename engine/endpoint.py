@@ -20,6 +20,7 @@ from data.locks import try_lock
 from data.names import name_refusal
 
 DEFAULT_NAME: Final = "engine"
+RUN_USER: Final = Path("/run/user")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _SUFFIX: Final = ".sock" if os.name == "posix" else ".json"
 _LONGEST_SOCKET: Final = 100
@@ -32,9 +33,9 @@ class RemoteError(Exception):
 
 def runtime_folder() -> Path:
     """A folder of mode 0700, short enough for sockets. Raises RemoteError when it is not this user's alone."""
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    if base and Path(base).is_dir() and os.access(base, os.W_OK):
-        folder = Path(base) / "secondseat"
+    base = _session_folder()
+    if base is not None:
+        folder = base / "secondseat"
     elif os.name == "posix":
         folder = Path(tempfile.gettempdir()) / f"secondseat-{os.getuid()}"
     else:
@@ -50,6 +51,17 @@ def runtime_folder() -> Path:
                 f"{folder} is not yours alone (owner {owner.st_uid}, mode {owner.st_mode & 0o777:o}); remove it or set XDG_RUNTIME_DIR"
             )
     return folder
+
+
+def _session_folder() -> Path | None:
+    """The user's runtime folder, also where a login (cron, a bare SSH command) does not name it: all must meet in one place."""
+    named = os.environ.get("XDG_RUNTIME_DIR")
+    if named:
+        return Path(named) if Path(named).is_dir() and os.access(named, os.W_OK) else None
+    if os.name != "posix":
+        return None
+    usual = RUN_USER / str(os.getuid())
+    return usual if usual.is_dir() and os.access(usual, os.W_OK) and usual.stat().st_uid == os.getuid() else None
 
 
 def endpoint_path(name: str = DEFAULT_NAME) -> Path:

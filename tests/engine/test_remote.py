@@ -165,6 +165,20 @@ def test_a_runtime_folder_that_others_can_write_to_is_refused(runtime: Path, mon
         endpoint_path()
 
 
+def test_a_login_that_names_no_runtime_folder_meets_the_others(runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """cron and bare SSH commands: an engine that a desktop session started is found."""
+    usual = runtime.parent / "run-user" / str(os.getuid())
+    usual.mkdir(parents=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(usual))
+    named = endpoint_path()
+    monkeypatch.setattr("engine.endpoint.RUN_USER", usual.parent)
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    assert endpoint_path() == named
+    monkeypatch.setattr("engine.endpoint.RUN_USER", usual.parent / "elsewhere")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(runtime.parent))
+    assert runtime_folder() == runtime.parent / f"secondseat-{os.getuid()}"
+
+
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "a.b", "-x", "x" * 33, "é"])
 def test_a_name_is_no_path(runtime: Path, name: str) -> None:
     with pytest.raises(RemoteError, match="not a name for an engine"):

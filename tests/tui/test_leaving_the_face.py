@@ -72,6 +72,16 @@ async def test_an_engine_that_does_not_answer_is_named_and_left_without_asking()
         await until(lambda: app._exit)
 
 
+async def test_a_face_says_when_others_look_at_its_engine() -> None:
+    center = FakeCenter(idle_state())
+    async with face(center) as (app, _, _):
+        assert "attached" not in screen_text(app)
+        center.state = replace(center.state, viewers=1)
+        assert "1 face attached" in screen_text(app).splitlines()[0]
+        center.state = replace(center.state, viewers=2)
+        assert "2 faces attached" in screen_text(app).splitlines()[0]
+
+
 async def test_handing_over_is_offered_where_it_can_be_done() -> None:
     async with face(FakeCenter(full_state())) as (app, pilot, center):
         await pilot.press("q")

@@ -51,9 +51,11 @@ class StatusLine(LinesPane):
         ]
 
     def _attached(self, state: EngineState) -> tuple[str, str, str, int] | None:
-        """Which engine this face looks at, when it is not its own, and how many others look too."""
+        """Which engine this face looks at, when it is not its own, and how many others look too: they can command."""
         if not self.face.host.attached:
-            return None
+            count = state.viewers
+            text = f"{count} face{'s' * (count > 1)} attached"
+            return (text, f"+{count}", self.look.palette.accent, 0) if count else None
         others = f", {state.viewers} faces" if state.viewers > 1 else ""
         return (f"attached to {state.name or 'an engine'}{others}", "attached", self.look.palette.accent, 0)
 
