@@ -155,11 +155,17 @@ def recover(
 ) -> None:
     """Repair sessions whose recording was cut off. Damaged originals are kept. The exit status is 1 when one refused."""
     from data.catalog import find
+    from data.progress import Progress
     from data.recovery import recover as repair
     from data.recovery import recover_all
+    from tui.commands.long_work import long_work
 
     root = workspace_of(context).root
-    reports = [repair(find(root, session))] if session else recover_all(root)
+    with long_work() as tell:
+        if session:
+            reports = [repair(find(root, session))]
+        else:
+            reports = recover_all(root, lambda name: tell(Progress("repairing", 0.0, message=name)))
     if as_json:
         say_json([report.to_json() for report in reports])
     else:
