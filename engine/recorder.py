@@ -1,8 +1,8 @@
 """The recorder: takes in frames, events and steps from the live path and writes sessions in a thread of its own.
 
-``offer_*`` never wait: the queue is bounded, and a picture that finds no room is dropped and counted. Everything
-that F5, F6 and F7 mean stands in ``engine.recorder_machine``, what is taken in at all in ``engine.recorder_intake``;
-commands travel through the same queue as the pictures, so that they take effect exactly where they belong.
+``offer_*`` never wait: the queue is bounded, and a picture that finds no room is dropped and counted. What F5, F6 and
+F7 mean stands in ``engine.recorder_machine``, what is taken in at all in ``engine.recorder_intake``; commands travel
+through the same queue as the pictures, so that they take effect exactly where they belong.
 
 While nothing is recorded and a pre-buffer is asked for, the same things go through the same filters into a ring in
 memory (``engine.prebuffer``), and F5 begins with what it holds.
@@ -20,21 +20,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from data.files import free_bytes, write_refusal
-from data.locks import Locked, RecorderLock
 from data.schema import Frame, InputEvent, Step
-from data.workspace import Workspace
 from engine.prebuffer import prebuffer_of
 from engine.recorder_intake import Intake, RecordingSettings
-from engine.recorder_machine import Begin, Command, Finish, Level, Pause, RecorderKey, RecorderMachine, Resume, Say, Settle
+from engine.recorder_machine import (
+    USUAL_KEYS,
+    Begin,
+    Command,
+    Finish,
+    KeyNames,
+    Level,
+    Pause,
+    RecorderKey,
+    RecorderMachine,
+    Resume,
+    Say,
+    Settle,
+)
 from engine.recorder_queue import BEFORE, QUEUE_BYTES, Counted, Item, Marked, RecorderQueue, Remark, Start
 from engine.recorder_writer import Figures, Outcome, RecordingSink, plain_error
+from engine.recording_place import RecordingPlace
 from engine.state import AlertKind, RecorderState
 
 __all__ = ["Recorder", "RecordingSettings"]
 
-LEAST_FREE_BYTES: Final = 4 * 1024 * 1024
-"""With less free space than this a recording does not begin."""
 _IDLE_WAIT_S: Final = 0.2
 
 Notify = Callable[[Level, str], None]
@@ -44,9 +53,8 @@ Alert = Callable[[AlertKind, str], None]
 class Recorder:
     """Owns the writer thread. All methods may be called from any thread; none but ``stop`` and ``wait`` waits.
 
-    notify: is told what a person must know, alert: what somebody who does not see the terminal should notice; both
-    are called from the caller's thread or from the writer's, and must not block. now_ns: the clock that the frames'
-    times are of.
+    notify: is told what a person must know, alert: what somebody who does not see the terminal should notice; both are
+    called from the caller's thread or the writer's, and must not block. now_ns: the clock that the frames' times are of.
     """
 
     def __init__(
@@ -58,23 +66,22 @@ class Recorder:
         saved: Callable[[Path], None] | None = None,
         now_ns: Callable[[], int] = time.monotonic_ns,
         queue_bytes: int = QUEUE_BYTES,
+        keys: KeyNames = USUAL_KEYS,
     ) -> None:
         self._settings = settings
         self._notify, self._alert, self._now_ns = notify, alert, now_ns
-        self._machine = RecorderMachine()
+        self._machine = RecorderMachine(keys)
         self._queue = RecorderQueue(queue_bytes)
         self._lock = self._queue.lock
         self._intake = Intake(settings)
         self._recording = BEFORE  # counts recordings: what is queued for one that failed is not written into the next
         self._note = ""
         self._last_session = ""
-        self._disk_free = 0
-        self._workspace_lock: RecorderLock | None = None
-        self._touched_s = 0.0
+        self._place = RecordingPlace()
         self._ending = 0  # recordings whose end is queued
         self._pressing = 0  # keys that are being looked into: the workspace's lock may be taken, but not used yet
         self._prebuffer = prebuffer_of(settings)
-        self._sink = RecordingSink(saved)
+        self._sink = RecordingSink(keys, saved)
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
 
     # What the engine says
@@ -96,26 +103,11 @@ class Recorder:
         """F5, F6 or F7, from wherever it came."""
         with self._lock:
             self._pressing += 1
-        refusal = self._refusal() if key == "f5" and self._machine.phase != "recording" else None
+        refusal = self._place.claim(self._settings.workspace) if key == "f5" and self._machine.phase != "recording" else None
         with self._lock:
             self._pressing -= 1
-            self._carry_out(self._machine.press(key, self._now_ns(), refusal))
-
-    def _refusal(self) -> str | None:
-        """Why a recording cannot begin: the folder that cannot be written, a full disk, another recorder. None: it can."""
-        workspace = Workspace(self._settings.workspace)
-        refusal = write_refusal(workspace.sessions)
-        if refusal is not None:
-            return refusal
-        free = self._disk_free = free_bytes(workspace.sessions)
-        if free < LEAST_FREE_BYTES:
-            return f"the disk is full: {free / 1e6:.1f} MB are free in {workspace.sessions}; make room or choose another folder"
-        if self._workspace_lock is None:
-            try:
-                self._workspace_lock = RecorderLock(workspace.root)
-            except Locked as locked:
-                return str(locked)
-        return None
+            now_ns = self._now_ns()
+            self._carry_out(self._machine.press(key, now_ns, refusal, self._past_s(now_ns)))
 
     def set_focus(self, focused: bool, reason: str = "the window is not in focus") -> None:
         """Whether the game's window is visible and in focus, and why not. Until first told, nothing is taken in."""
@@ -225,8 +217,8 @@ class Recorder:
                 phase = "saving"
             common = RecorderState(
                 phase=phase,
-                disk_free_bytes=self._disk_free,
-                disk_left_s=self._disk_free / sink.usual_bytes_per_s if sink.usual_bytes_per_s else None,
+                disk_free_bytes=self._place.free_bytes,
+                disk_left_s=self._place.free_bytes / sink.usual_bytes_per_s if sink.usual_bytes_per_s else None,
                 note=machine.waiting if machine.paused else self._note,
                 last_session=self._last_session,
                 prebuffer_s=self._settings.prebuffer_s,
@@ -281,15 +273,20 @@ class Recorder:
             self._queue.put(self._recording, command)
 
     def _begin(self, time_ns: int) -> None:
-        prebuffer, since_ns = self._prebuffer, time_ns - round(self._settings.prebuffer_s * 1e9)
         self._recording += 1
-        self._queue.put(self._recording, Start(self._settings, time_ns))
-        if prebuffer is not None and prebuffer.last_key_ns >= since_ns:
+        past = self._past_s(time_ns) > 0
+        self._queue.put(self._recording, Start(self._settings, time_ns, past))
+        if past:
             self._intake.go_on()
             self._machine.captured()  # it has pictures already
         else:
             self._intake = Intake(self._settings)
             self._intake.begin(time_ns)
+
+    def _past_s(self, now_ns: int) -> float:
+        """How far back a recording that begins now reaches."""
+        prebuffer, since_ns = self._prebuffer, now_ns - round(self._settings.prebuffer_s * 1e9)
+        return prebuffer.span_s if prebuffer is not None and prebuffer.last_key_ns >= since_ns else 0.0
 
     def _end(self, finish: Finish, released: list[InputEvent]) -> None:
         for text in self._settings.last_remarks():
@@ -317,15 +314,15 @@ class Recorder:
                 if self._prebuffer is not None:
                     self._prebuffer.trim(self._now_ns())
                 full = self._sink.tend()
-                self._disk_free = self._sink.figures.disk_free_bytes or self._disk_free
+                self._place.free_bytes = self._sink.figures.disk_free_bytes or self._place.free_bytes
                 if full:
                     self._fail("disk full, recording stopped and saved")
             except OSError as error:
                 self._fail(f"{plain_error(error)}, recording stopped and saved")
             except Exception as error:  # whatever it is: what is on disk is kept, and the live path goes on
                 self._fail(f"the recorder failed ({error.__class__.__name__}: {error}), recording stopped and saved")
-            self._tend_workspace()
             with self._lock:
+                self._place.tend(bool(self._sink.recording or self._pressing) or self._machine.phase == "recording")
                 self._ending -= taken is not None and isinstance(taken[1], (Finish, Settle))
             self._queue.done()
 
@@ -337,7 +334,7 @@ class Recorder:
             self._buffer(item)
         elif isinstance(item, Start):
             since_ns = item.pressed_ns - round(item.settings.prebuffer_s * 1e9)
-            past = self._prebuffer.take(since_ns) if self._prebuffer is not None else None
+            past = self._prebuffer.take(since_ns if item.past else item.pressed_ns + 1) if self._prebuffer is not None else None
             sink.begin(recording, item.settings, past, item.pressed_ns)
         elif isinstance(item, Settle):
             self._report(sink.settle(item))
@@ -357,19 +354,6 @@ class Recorder:
                 self._prebuffer = None
                 with self._lock:
                     self._say("warning", f"the pre-buffer is off ({error.__class__.__name__}: {error}): F5 records from then on")
-
-    def _tend_workspace(self) -> None:
-        """The workspace's lock shows life once a second while it is needed, and is given up then."""
-        with self._lock:
-            lock = self._workspace_lock
-            if lock is None:
-                return
-            if self._machine.phase != "recording" and not self._sink.recording and not self._pressing:
-                lock.release()
-                self._workspace_lock = None
-            elif time.monotonic() - self._touched_s >= 1.0:
-                self._touched_s = time.monotonic()
-                lock.touch()
 
     def _fail(self, why: str) -> None:
         """Writing failed or will fail at once. The machine stops first, so that nothing more is taken in."""

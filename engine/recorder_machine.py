@@ -14,7 +14,7 @@ and nothing is written. A recording without a picture leaves nothing behind. Not
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from engine.state import AlertKind
 
@@ -71,13 +71,24 @@ class Say:
     alert: AlertKind = ""
 
 
+@dataclass(frozen=True, slots=True)
+class KeyNames:
+    """What the three keys are called in these settings; here and in the code they are F5, F6 and F7."""
+
+    record: str = "F5"
+    save: str = "F6"
+    discard: str = "F7"
+
+
+USUAL_KEYS: Final = KeyNames()
 Command = Begin | Pause | Resume | Finish | Settle | Say
 
 
 class RecorderMachine:
     """The recorder's state. Every method returns the commands to carry out, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, keys: KeyNames = USUAL_KEYS) -> None:
+        self._keys = keys
         self.phase: MachinePhase = "idle"
         self.waiting = "no picture has come from the source"
         """Why nothing is taken in; empty while the window is visible and in focus."""
@@ -93,18 +104,19 @@ class RecorderMachine:
     def paused(self) -> bool:
         return self.phase == "recording" and bool(self.waiting)
 
-    def press(self, key: RecorderKey, time_ns: int, refusal: str | None = None) -> list[Command]:
-        """A control key. refusal: why a recording cannot begin now, where that was found out before (F5 only)."""
+    def press(self, key: RecorderKey, time_ns: int, refusal: str | None = None, past_s: float = 0.0) -> list[Command]:
+        """A control key. For F5 only: refusal: why a recording cannot begin now, where that was found out before;
+        past_s: how far before now it begins."""
         if key == "f5":
-            return self._f5(time_ns, refusal)
+            return self._f5(time_ns, refusal, past_s)
         if self.phase == "recording":
             return self._end(time_ns, "saved" if key == "f6" else "trash")
         if self.phase == "unsaved":
             self.phase = "idle"
             return [Settle("saved" if key == "f6" else "trash")]
-        return [Say("info", "nothing to save: F5 starts a recording" if key == "f6" else "nothing to discard")]
+        return [Say("info", f"nothing to save: {self._keys.record} starts a recording" if key == "f6" else "nothing to discard")]
 
-    def _f5(self, time_ns: int, refusal: str | None) -> list[Command]:
+    def _f5(self, time_ns: int, refusal: str | None, past_s: float) -> list[Command]:
         if self.phase == "recording":
             return self._end(time_ns, "unsaved")
         commands: list[Command] = []
@@ -118,7 +130,9 @@ class RecorderMachine:
         commands.append(Begin(time_ns))
         if self.waiting:
             return [*commands, Pause(time_ns, self.waiting), Say("warning", f"recording waits: {self.waiting}", "pause")]
-        return [*commands, Say("info", "recording: F5 stops, F6 saves, F7 discards", "start")]
+        keys, since = self._keys, f" from {past_s:.0f} s ago" if past_s >= 1.0 else ""
+        text = f"recording{since}: {keys.record} stops, {keys.save} saves, {keys.discard} discards"
+        return [*commands, Say("info", text, "start")]
 
     def _end(self, time_ns: int, then: Literal["unsaved", "saved", "trash"], why: str = "") -> list[Command]:
         if self.frames == 0:

@@ -29,10 +29,11 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A recording begins; ``pressed_ns``: when F5 was pressed."""
+    """A recording begins; ``pressed_ns``: when F5 was pressed; ``past``: whether with what the pre-buffer holds."""
 
     settings: RecordingSettings
     pressed_ns: int
+    past: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from data.session import SessionWriter
 from data.trash import trash_folder
 from engine.prebuffer import Past
 from engine.recorder_intake import RecordingSettings
-from engine.recorder_machine import Finish, Level, Pause, Resume, Settle
+from engine.recorder_machine import Finish, KeyNames, Level, Pause, Resume, Settle
 from engine.recorder_queue import Counted, Item, Marked, Remark
 from engine.state import AlertKind
 
@@ -60,7 +60,8 @@ class Outcome:
 class RecordingSink:
     """Writes recordings. Methods raise OSError when the disk refuses; ``fail`` then ends the session."""
 
-    def __init__(self, saved: Callable[[Path], None] | None = None) -> None:
+    def __init__(self, keys: KeyNames, saved: Callable[[Path], None] | None = None) -> None:
+        self._keys = keys
         self.recording = 0
         self.figures = Figures()
         self.usual_bytes_per_s = 0.0
@@ -201,7 +202,8 @@ class RecordingSink:
         self._unsaved = writer
         if then == "trash":
             return self.settle(Settle("trash", why))
-        return Outcome("info", f"stopped: {_figures(metadata)}. F6 saves it, F7 discards it", "stop")
+        next_keys = f"{self._keys.save} saves it, {self._keys.discard} discards it"
+        return Outcome("info", f"stopped: {_figures(metadata)}. {next_keys}", "stop")
 
     def _over(self) -> None:
         self.recording = 0

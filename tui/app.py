@@ -333,9 +333,11 @@ class SecondseatApp(TalkingApp):
         mend = getattr(self._driver, "mend", None)
         if mend is not None and mend():
             self.redraw()
-        if self._bell and 0 <= self._alert < self.newest.alert.number:
-            self.bell()
-        self._alert = self.newest.alert.number
+        alert, before, self._alert = self.newest.alert, self._alert, self.newest.alert.number
+        if 0 <= before < alert.number:  # also what a key did that was pressed in the game
+            self.tell("error" if alert.kind == "failure" else "info", alert.text, log=False)
+            if self._bell:
+                self.bell()
         if self.newest.ending and not self.host.attached and not self.leaving:
             self.farewell = f"the engine of this face has ended: {self.newest.ending}"
             self.leave()

@@ -86,6 +86,7 @@ def test_f5_begins_in_the_past_and_says_where_it_was_pressed(rig: MakeRig, then:
     assert it.folders() == []
     it.press("f5")
     pressed_ns = it.clock.now
+    assert it.said[-1].startswith("info: recording from ")
     assert it.recorder.state().buffered_s == 0
     if then == "goes on":
         it.play(60)

@@ -253,7 +253,7 @@ def test_a_read_only_folder_is_refused_at_f5(rig: MakeRig) -> None:
 
 def test_a_full_disk_is_refused_at_f5(rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> None:
     it = rig()
-    monkeypatch.setattr("engine.recorder.free_bytes", lambda _: 1_000_000)
+    monkeypatch.setattr("engine.recording_place.free_bytes", lambda _: 1_000_000)
     it.press("f5")
     assert "the disk is full: 1.0 MB are free" in it.said[-1]
     assert it.recorder.state().phase == "idle"

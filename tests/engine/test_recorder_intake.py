@@ -20,7 +20,7 @@ from data.verify import verify
 from engine.clock_watch import ClockWatch, Jump
 from engine.input.pointer import CentreWatch
 from engine.recorder_intake import Intake, RecordingSettings
-from engine.recorder_machine import Pause, Resume
+from engine.recorder_machine import KeyNames, Pause, Resume
 from tests.support.recording import MakeRig
 from tests.support.sessions import FRAME_NS
 from tests.support.x11 import wait_until
@@ -207,6 +207,16 @@ def test_a_failed_recording_gives_the_workspace_free(rig: MakeRig, tmp_path: Pat
     assert it.recorder.wait()
     RecorderLock(tmp_path).release()
     assert it.alerts == ["start", "failure"]
+
+
+def test_the_keys_are_called_what_the_settings_call_them(rig: MakeRig) -> None:
+    it = rig(keys=KeyNames("F9", "F2", "F3"))
+    it.press("f6", "f5")
+    it.play(3)
+    it.press("f5")
+    assert it.said[0] == "info: nothing to save: F9 starts a recording"
+    assert it.said[1] == "info: recording: F9 stops, F2 saves, F3 discards"
+    assert it.said[2].endswith("F2 saves it, F3 discards it")
 
 
 def test_every_end_is_an_alert_of_its_kind(rig: MakeRig) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.state import Alert
 from tests.tui.fake import FakeCenter, full_state, idle_state
 from tests.tui.harness import face, screen_text, until
 
@@ -34,3 +35,12 @@ async def test_little_room_is_told_in_minutes() -> None:
     state = replace(state, recorder=replace(state.recorder, disk_left_s=1500))
     async with face(FakeCenter(state), size=(140, 45)) as (app, _, __):
         await until(lambda: "= 25 min" in screen_text(app))
+
+
+async def test_what_a_key_did_that_was_pressed_in_the_game_is_told_in_the_face_too() -> None:
+    async with face() as (app, _, center):
+        await until(lambda: app.newest.sequence >= 0)
+        for number, kind, text in ((1, "save", "stopped (F8 was pressed): saved x"), (2, "failure", "disk full, recording stopped")):
+            center.state = replace(center.state, alert=Alert(number, kind, text))  # type: ignore[arg-type]
+            await until(lambda text=text: text in screen_text(app).splitlines()[-2])
+        assert "×" in screen_text(app).splitlines()[-2]
