@@ -194,8 +194,7 @@ class Hotkeys:
     def _look_for_obstacles(self) -> None:
         found = ""
         with self._port_lock, contextlib.suppress(OSError):  # a screen that has gone is the listener's to tell
-            window = self._port.focused_window() if self._port is not None else None
-            found = self._port.obstacle(window) if self._port is not None and window is not None else ""
+            found = self._port.obstacle() if self._port is not None else ""
         if found and not self._obstacle:
             log.warning("global hotkeys are not heard while this window has the focus: %s", found)
         self._obstacle = found

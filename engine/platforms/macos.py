@@ -99,7 +99,7 @@ class MacPort:
         mode = self._quartz.CGDisplayCopyDisplayMode(display)
         return float(self._quartz.CGDisplayModeGetPixelWidth(mode)) / float(self._quartz.CGDisplayModeGetWidth(mode))
 
-    def obstacle(self, window_id: int) -> str:
+    def obstacle(self, window_id: int | None = None) -> str:
         """The permissions hold for all windows alike."""
         del window_id
         return refusal(self._quartz, PRESSING) or refusal(self._quartz, HEARING)

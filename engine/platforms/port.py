@@ -152,8 +152,8 @@ class Port(Protocol):
         """Screen pixels per unit of the toolkit's coordinates; 1.0 where they are the same."""
         ...
 
-    def obstacle(self, window_id: int) -> str:
-        """Why the window can be neither driven nor heard, though it is there, and what to do; empty when it can."""
+    def obstacle(self, window_id: int | None = None) -> str:
+        """Why the window (the focused one by default) can be neither driven nor heard, though it is there; empty when it can."""
         ...
 
     def injector(self) -> Injector: ...

@@ -57,8 +57,9 @@ class WindowsPort:
         """Of the focused window's monitor. Positions are in real pixels all the same: the process is scaling-aware."""
         return self._api.window_dpi(self._api.foreground()) / 96.0
 
-    def obstacle(self, window_id: int) -> str:
-        return ELEVATED if self._api.exists(window_id) and self._api.has_more_rights(window_id) else ""
+    def obstacle(self, window_id: int | None = None) -> str:
+        window = self._api.foreground() if window_id is None else window_id
+        return ELEVATED if self._api.exists(window) and self._api.has_more_rights(window) else ""
 
     def injector(self) -> WindowsInjector:
         return WindowsInjector(self._api)

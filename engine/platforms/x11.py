@@ -54,7 +54,7 @@ class X11Port:
         """X11 has one coordinate space: capture, windows and pointer all count screen pixels."""
         return 1.0
 
-    def obstacle(self, window_id: int) -> str:
+    def obstacle(self, window_id: int | None = None) -> str:
         """X11 keeps nothing from a client of its server."""
         del window_id
         return ""

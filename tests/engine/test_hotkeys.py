@@ -52,10 +52,7 @@ class FakePort:
     def pressed(self) -> frozenset[str]:
         return self.down
 
-    def focused_window(self) -> int:
-        return 1
-
-    def obstacle(self, window_id: int) -> str:
+    def obstacle(self, window_id: int | None = None) -> str:
         return self.why_not
 
     def close(self) -> None: ...

@@ -127,6 +127,7 @@ def test_a_window_with_more_rights_is_named_and_not_driven(port: Port, desk: Fak
         desk.focus(admin)
         assert port.injector().inject(admin.handle, (), (0.5, 0.5), ["w"], 8).result == "elevated"
         assert "as administrator" in port.obstacle(admin.handle)
+        assert "as administrator" in port.obstacle(), "it has the focus"
         assert admin.log == []
         rules = Rules(port.injector())
         message = {"window": admin.handle, "title": "Admin game", "keys": ["w"], "margin_px": 8, "hold_ms": 60}
