@@ -150,38 +150,47 @@ def _changed(row: Row, old: Row) -> tuple[int, Row]:
 
 
 def svg(frames: list[Frame], columns: int, title: str) -> str:
-    """A strip of all frames that one animation moves past a window. Readers who want no motion see the first frame."""
+    """A strip of all frames that one animation moves past a window. Readers who want no motion see the first frame.
+
+    A single frame is a picture that stands still, without room for a caption.
+    """
     shapes, step = _Shapes(), columns * CELL_W + SIDE
     width, height = columns * CELL_W, len(frames[0].rows) * CELL_H
     strip = "\n".join(
         f'<g transform="translate({index * step:g})">'
         + "".join(f'<use href="#{name}" y="{y * CELL_H:g}"/>' for y, row in enumerate(frame.rows) if (name := shapes.row(row)))
-        + f'<text class="c" y="{height + 26:g}">{escape(frame.caption)}</text></g>'
+        + (f'<text class="c" y="{height + 26:g}">{escape(frame.caption)}</text></g>' if len(frames) > 1 else "</g>")
         for index, frame in enumerate(frames)
     )
-    total_s = frames[-1].at_s + LAST_S
-    moves = "".join(f"{100 * f.at_s / total_s:.3f}%{{transform:translateX({-i * step:g}px)}}" for i, f in enumerate(frames))
-    full_w, full_h = width + 2 * SIDE, height + TOP + BOTTOM
+    bottom = BOTTOM if len(frames) > 1 else SIDE
+    full_w, full_h = width + 2 * SIDE, height + TOP + bottom
     dots = "".join(f'<circle cx="{22 + 20 * i}" cy="17" r="6" fill="#{colour}"/>' for i, colour in enumerate(DOTS))
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {full_w:g} {full_h:g}" role="img" aria-label="{escape(title)}">
 <style>
 text{{font:14px {FONT};white-space:pre;fill:#{FOREGROUND}}}
 .t,.c{{font-family:system-ui,sans-serif}}.t{{fill:#8592a6;text-anchor:middle}}.c{{font-size:17px;fill:#5cd0dd}}
 {shapes.styles()}
-#film{{animation:film {total_s:g}s steps(1,end) infinite}}
-@keyframes film{{{moves}}}
-@media (prefers-reduced-motion:reduce){{#film{{animation:none}}}}
+{_motion(frames, step) if len(frames) > 1 else ""}
 </style>
 <rect width="{full_w:g}" height="{full_h:g}" rx="9" fill="#{BACKGROUND}" stroke="#2a3342"/>
 {dots}<text class="t" x="{full_w / 2:g}" y="22">{escape(title)}</text>
 <defs>
 {shapes.definitions()}
 </defs>
-<svg x="{SIDE:g}" y="{TOP:g}" width="{width:g}" height="{height + BOTTOM:g}"><g id="film">
+<svg x="{SIDE:g}" y="{TOP:g}" width="{width:g}" height="{height + bottom:g}"><g id="film">
 {strip}
 </g></svg>
 </svg>
 """
+
+
+def _motion(frames: list[Frame], step: float) -> str:
+    total_s = frames[-1].at_s + LAST_S
+    moves = "".join(f"{100 * f.at_s / total_s:.3f}%{{transform:translateX({-i * step:g}px)}}" for i, f in enumerate(frames))
+    return (
+        f"#film{{animation:film {total_s:g}s steps(1,end) infinite}}\n@keyframes film{{{moves}}}\n"
+        "@media (prefers-reduced-motion:reduce){#film{animation:none}}"
+    )
 
 
 class _Shapes:

@@ -2,8 +2,8 @@
 
 It starts Secondseat on a terminal of its own with an empty home and a virtual display (Xvfb, openbox), presses keys as
 a newcomer would, watches the screen through an emulated terminal (pyte), and writes ``tour.cast`` (for asciinema) and
-``tour.svg`` (which moves by itself) beside this file. Waiting is shortened, and the caption says how much. It takes
-about four minutes.
+``tour.svg`` (which moves by itself) beside this file, and single pictures from the way. Waiting is shortened, and the
+caption says how much. It takes about three minutes.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Stage:
 
     def __init__(self, home: Path, display: str) -> None:
         self.frames: list[film.Frame] = []
+        self.stills: dict[str, film.Frame] = {}
         self.caption = ""
         self._film_s = 0.0
         self._screen = pyte.Screen(COLUMNS, ROWS)
@@ -126,6 +127,10 @@ class Stage:
             self.frames.append(film.Frame(round(self._film_s, 2), rows, self.caption))
         self._film_s += beat_s
 
+    def keep(self, name: str) -> None:
+        """The newest frame as a picture of its own."""
+        self.stills[name] = self.frames[-1]
+
     def close(self) -> None:
         self._app.terminate()
         end = time.monotonic() + 10
@@ -148,18 +153,20 @@ def tour(stage: Stage) -> None:
     stage.until_shown("fps", 180, times=4)
     stage.press("4", "4, p: the picture that is captured, live")
     stage.press("p")
-    stage.show(4, beat_s=PICTURE_BEAT_S)
+    stage.show(3, beat_s=PICTURE_BEAT_S)
     stage.press("F5", "F5: record")
-    stage.show(32, times=8, beat_s=PICTURE_BEAT_S)
+    stage.show(30, times=10, beat_s=PICTURE_BEAT_S)
     stage.press("F6", "F6: save")
     stage.press("p")
-    stage.show(2)
+    stage.wait(BEAT_S)
+    stage.show(2, beat_s=PICTURE_BEAT_S)
     stage.press("s", "s: the sessions")
     stage.until_shown("saved", 20)
     stage.show(2)
     stage.press("Enter", "Enter: one session, with keys, clicks and labels over time")
     stage.wait_until_gone("Reading the session", 30)
     stage.show(4)
+    stage.keep("session")
     stage.press("P", "P: play it back in the terminal")
     stage.wait_until_gone("0:00.0 of", 30)
     stage.show(3, beat_s=1.5)
@@ -173,12 +180,15 @@ def tour(stage: Stage) -> None:
     stage.press("a", "a: arm and fly, once you have said where")
     stage.show(3)
     stage.press("y", "it flies what it has just learnt; touch a key and you have the controls")
-    stage.until_shown("BOT flies", 60)
+    stage.wait(BEAT_S)
     stage.press("4")
     stage.press("p")
-    stage.show(10, times=2, beat_s=PICTURE_BEAT_S)
+    stage.wait(BEAT_S)
+    stage.until_shown("BOT flies", 60)
+    stage.show(8, times=2, beat_s=PICTURE_BEAT_S)
+    stage.keep("flying")
     stage.press("F8", "F8: everything stops, from any window")
-    stage.show(3, beat_s=PICTURE_BEAT_S)
+    stage.show(2, beat_s=PICTURE_BEAT_S)
 
 
 def refuse_names_of_this_machine(frames: list[film.Frame], home: Path) -> None:
@@ -207,10 +217,12 @@ def main() -> None:
         finally:
             stage.close()
         refuse_names_of_this_machine(stage.frames, home)
-    (HERE / "tour.cast").write_text("\n".join(film.cast(stage.frames, COLUMNS, TITLE)) + "\n", encoding="utf-8")
-    (HERE / "tour.svg").write_text(film.svg(stage.frames, COLUMNS, TITLE), encoding="utf-8")
-    for name in ("tour.cast", "tour.svg"):
-        sys.stdout.write(f"{name}: {(HERE / name).stat().st_size / 1000:.0f} kB, {len(stage.frames)} frames\n")
+    written = {"tour.cast": "\n".join(film.cast(stage.frames, COLUMNS, TITLE)) + "\n", "tour.svg": film.svg(stage.frames, COLUMNS, TITLE)}
+    written |= {f"{name}.svg": film.svg([frame], COLUMNS, TITLE) for name, frame in stage.stills.items()}
+    for name, text in written.items():
+        (HERE / name).write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{name}: {len(text.encode()) / 1000:.0f} kB\n")
+    sys.stdout.write(f"{len(stage.frames)} frames\n")
 
 
 if __name__ == "__main__":
