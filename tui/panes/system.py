@@ -15,10 +15,11 @@ class SystemPane(LinesPane):
     def show(self, state: EngineState) -> None:
         palette, width = self.look.palette, self.size.width
         system = state.system
+        last = system.last_hotkey.removesuffix(f" ({system.hotkeys})")
         rows: list[tuple[str, Text | str]] = [
             ("load", f"CPU {system.cpu_percent:.0f}%  memory {system.memory_mb / 1000:.1f} GB"),
             ("loop", f"{system.loop_lag_p99_ms:.1f} ms late (p99)"),
-            ("hotkeys", f"{system.hotkeys}, last {system.last_hotkey}" if system.last_hotkey else system.hotkeys),
+            ("hotkeys", f"{system.hotkeys}, last {last}" if last else system.hotkeys),
             ("actuator", system.actuator),
             ("display", system.display or "none"),
         ]
