@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from fake import FakeCenter, idle_state
 from harness import face, screen_text, until
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -19,6 +20,7 @@ from data import labels
 from data.catalog import list_sessions
 from tests.support.sessions import write_session
 from tui.app import SecondseatApp
+from tui.screens import session_parts
 from tui.screens.dialogs import AskText
 from tui.screens.play import PlayPane
 from tui.screens.session import SessionPane, SessionScreen
@@ -71,6 +73,15 @@ async def test_a_stretch_is_selected_and_one_key_says_what_it_was(folder: Path) 
         await pilot.press("u", "u")
         await until(lambda: said(folder) == [])
         await until(lambda: "FLEE──" not in screen_text(app))
+
+
+async def test_keys_of_one_packet_act_in_the_order_they_were_pressed(folder: Path) -> None:
+    async with page(folder) as (app, pilot, pane):
+        for key in ("right", "space", "right", "right", "space", "right"):
+            app.post_message(events.Key(key, None))
+        await until(lambda: pane.view is not None and pane.view.column(pane.cursor_ns) == 4)
+        await pilot.pause()
+        assert session_parts.columns_of(pane.view, pane.stretch) == (1, 3)
 
 
 async def test_shift_and_arrows_select_escape_drops_and_leaves(folder: Path) -> None:

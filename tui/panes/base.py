@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from rich.markup import escape
 from rich.segment import Segment
 from rich.text import Text
+from textual import events
+from textual.actions import SkipAction
 from textual.geometry import Region
 from textual.message_pump import MessagePump
 from textual.strip import Strip
@@ -68,6 +70,22 @@ class LinesPane(Widget):
     def set_title(self, title: str) -> None:
         """The upper border's text, as it is: nothing in it is markup."""
         self.border_title = escape(title)
+
+    def run_own_key(self, event: events.Key) -> bool:
+        """Run the action of this pane's scope that the key belongs to; False when there is none or it steps aside.
+
+        For ``on_key`` of panes that also move by keys: a binding would run later, after arrows that were pressed after it
+        and came in the same packet.
+        """
+        for action in self.face.registry.in_scope(self.scope):
+            if event.key in action.keys and (own := getattr(self, f"do_{action.id}", None)) is not None:
+                try:
+                    own()
+                except SkipAction:
+                    return False
+                event.stop()
+                return True
+        return False
 
     def key_words(self) -> list[tuple[str, str]]:
         """Keys and words for the lower border, the most useful first."""

@@ -193,6 +193,8 @@ class SessionsPane(LinesPane):
             self.rearrange()
 
     def on_key(self, event: events.Key) -> None:
+        if self.run_own_key(event):
+            return
         page = max(1, self.size.height - 2 - DETAIL_LINES)
         by = {"up": -1, "down": 1, "k": -1, "j": 1, "pageup": -page, "pagedown": page, "home": -(10**9), "end": 10**9}.get(event.key)
         if by is not None:

@@ -184,7 +184,7 @@ class PlayPane(LinesPane):
 
     def on_key(self, event: events.Key) -> None:
         player = self.player
-        if player is None:
+        if self.run_own_key(event) or player is None:
             return
         far = {"shift+left": -FAR_S, "shift+right": FAR_S, "pageup": -FAR_S, "pagedown": FAR_S}.get(event.key)
         if far is not None:

@@ -218,7 +218,7 @@ class TimelinePane(LinesPane):
         self.redraw()
 
     def on_key(self, event: events.Key) -> None:
-        if self.view is None:
+        if self.run_own_key(event) or self.view is None:
             return
         steps = {"left": -1, "right": 1, "pageup": -self.view.columns // 2, "pagedown": self.view.columns // 2}
         bare = event.key.removeprefix("shift+")
