@@ -115,6 +115,16 @@ class Metadata(Part):
     def game(self) -> str:
         return self.profile.name
 
+    def originals(self) -> frozenset[str]:
+        """The ids of the sessions that this one was cut, merged or replayed from, and of theirs: what happened in it
+        happened in them."""
+        named: list[Any] = [*_listed(self.details.get("made_of")), *([self.details.get("session")] if self.source.kind == "video" else [])]
+        return frozenset(name for name in named if isinstance(name, str))
+
+
+def _listed(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
 
 def read_raw(folder: Path) -> dict[str, Any]:
     """``metadata.json`` as a dict of the present version, checked for version and shape of its outermost layer only.

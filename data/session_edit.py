@@ -131,6 +131,7 @@ def _described(parts: Sequence[Part], anchor_ns: int) -> Metadata:
     wall_s = first.clock.wall_s + (anchor_ns - first.clock.monotonic_ns - parts[0].shift_ns) / 1e9
     metadata = first.model_copy(deep=True)
     metadata.state, metadata.recovery = "saved", None
+    metadata.details["made_of"] = sorted({name for part in parts for name in (part.session.id, *part.session.metadata.originals())})
     metadata.clock = Clock(monotonic_ns=anchor_ns, wall_s=wall_s)
     metadata.started_at = datetime.fromtimestamp(wall_s, UTC).isoformat(timespec="milliseconds")
     metadata.counts = Counts(

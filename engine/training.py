@@ -89,8 +89,7 @@ def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report
 
     root = _sessions_root(workspace, data_dir)
     infos = sorted(list_sessions(root), key=lambda s: s.id)
-    ids = {info.id for info in infos}
-    found: list[Steps] = []
+    loaded: dict[str, tuple[Steps, frozenset[str]]] = {}
     left_out: list[str] = []
     for number, info in enumerate(infos):
         report(Progress("reading sessions", number / max(1, len(infos)), message=info.id))
@@ -100,14 +99,17 @@ def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report
             left_out.append(f"{info.id}: {info.state}{f' ({info.reason})' if info.reason else ''}")
         else:
             with open_session(info.folder) as session:
-                source, original = session.metadata.source.kind, session.metadata.details.get("session")
                 steps = labelled(session.steps(), info.folder)
-            if source == "video" and original in ids:  # the same play must not stand on both sides of the split
-                left_out.append(f"{info.id}: a replay of {original}, which is learnt from itself")
-            elif len(steps):
-                found.append(steps)
-            else:
-                left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")
+                if len(steps):
+                    loaded[info.id] = steps, session.metadata.originals()
+                else:
+                    left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")
+    found: list[Steps] = []
+    for name, (steps, originals) in loaded.items():
+        if twice := sorted(originals & loaded.keys()):  # the same play must not stand on both sides of the split
+            left_out.append(f"{name}: made from {', '.join(twice)}, which {'is' if len(twice) == 1 else 'are'} learnt from already")
+        else:
+            found.append(steps)
     if not found:
         why = f"; left out: {'; '.join(left_out[:5])}" if left_out else ""
         raise NothingToLearn(f"no sessions of {game} to learn from in {root / 'sessions'}{why}; record some play first: secondseat record")

@@ -23,8 +23,10 @@ from data.recovery import NEW_PREFIX, recover_all
 from data.schema import InputEvent
 from data.session import SessionWriter, open_session
 from data.session_edit import SessionEditError, cut, merge
+from data.trash import trash
 from data.verify import verify
 from data.windows import stretches
+from engine.training import load_sessions
 from tests.support.sessions import FRAME_NS, START_NS, frame, new_writer, number_of, step, write_session
 
 
@@ -167,6 +169,21 @@ def test_what_does_not_belong_together_is_not_merged(tmp_path: Path, change: dic
     with pytest.raises(SessionEditError, match=told):
         merge(tmp_path, ids)
     assert [info.id for info in list_sessions(tmp_path)] == ids
+
+
+def test_the_same_play_is_not_learnt_from_twice(tmp_path: Path) -> None:
+    folder = rich_session(tmp_path)
+    piece = cut(tmp_path, folder.name, 0.0, 1.5)
+    small = cut(tmp_path, piece.id, 0.0, 1.0)
+    assert read_metadata(small.folder).originals() == {folder.name, piece.id}
+    found, left_out = load_sessions(tmp_path, "arena")
+    assert [len(steps) for steps in found] == [60]
+    assert f"{piece.id}: made from {folder.name}, which is learnt from already" in left_out
+    trash(tmp_path, piece.id)
+    assert len(load_sessions(tmp_path, "arena")[0]) == 1  # still a part of what is there
+    trash(tmp_path, folder.name)
+    found, left_out = load_sessions(tmp_path, "arena")
+    assert ([len(steps) for steps in found], left_out) == ([31], [])
 
 
 def test_refusals_tell_what_is_wrong(tmp_path: Path) -> None:

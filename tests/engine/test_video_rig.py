@@ -89,7 +89,7 @@ def test_a_played_session_can_be_recorded_and_ends_by_itself(center: ControlCent
         assert set(again.steps().mode.tolist()) == {NO_MODE}  # what the dry run meant is nobody's intent
     sessions, left_out = load_sessions(center.workspace.root, "arena")
     assert len(sessions) == 1
-    assert left_out == [f"{again.id}: a replay of {original.name}, which is learnt from itself"]
+    assert left_out == [f"{again.id}: made from {original.name}, which is learnt from already"]
 
 
 def test_a_loop_goes_on(center: ControlCenter, tmp_path: Path) -> None:
