@@ -34,7 +34,8 @@ def cut(workspace: Path, name: str, start_s: float, end_s: float | None, report:
     data.metadata.SessionError, SessionEditError (still being recorded, nothing in that stretch, no room), OSError.
     """
     if start_s < 0 or (end_s is not None and end_s <= start_s):
-        raise SessionEditError(f"from {start_s:g} s to {end_s} s is no stretch; give two times, the later one second")
+        until = "the end" if end_s is None else f"{end_s:g} s"
+        raise SessionEditError(f"from {start_s:g} s to {until} is no stretch; give two times, the later one second")
     with open_session(find(workspace, name)) as session:
         _check_finished(session)
         end_s = session.length_s + 1e-9 if end_s is None else end_s

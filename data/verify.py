@@ -112,12 +112,12 @@ def _events(folder: Path, metadata: Metadata, read: TableRead, frame_times_ms: N
     places = np.stack([np.asarray(read.table.column(axis).to_numpy(zero_copy_only=False), np.float64) for axis in ("x", "y")])
     outside = int(((places < 0.0) | (places > 1.0)).any(axis=0).sum())
     if outside:
-        found.append(Finding("warning", name, f"{outside} positions of the pointer lie outside the picture"))
+        found.append(Finding("warning", name, f"positions of the pointer outside the picture: {outside}"))
     if len(times) and len(frame_times_ms):
         first_ns, last_ns = (int(ms) * 1_000_000 + metadata.clock.monotonic_ns for ms in (frame_times_ms[0], frame_times_ms[-1]))
         away_s = np.maximum(first_ns - times, times - last_ns) / 1e9
         if away_s.max() > _AWAY_S:
-            text = f"{int((away_s > _AWAY_S).sum())} events lie before or after all pictures (by up to {away_s.max():.1f} s)"
+            text = f"events before or after all pictures: {int((away_s > _AWAY_S).sum())} (by up to {away_s.max():.1f} s)"
             found.append(Finding("warning", name, text))
 
 
@@ -156,7 +156,7 @@ def _steps(folder: Path, metadata: Metadata, read: TableRead, frame_times_ms: ND
         found.append(Finding("error", name, f"{wrong} steps name a picture of another time (more than {_MISALIGNED_MS} ms off)"))
     future = int((seen_ms - _MISALIGNED_MS > (times - metadata.clock.monotonic_ns) // 1_000_000).sum())
     if future:
-        found.append(Finding("error", name, f"{future} steps saw a picture that was taken after them"))
+        found.append(Finding("error", name, f"steps that saw a picture of later: {future}"))
     if not named.all():
         found.append(Finding("info", name, f"{int((~named).sum())} steps saw a picture that was not recorded"))
 

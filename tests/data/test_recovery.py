@@ -277,9 +277,9 @@ def test_input_that_is_somewhere_else_is_named(tmp_path: Path) -> None:
         writer.write_event(InputEvent(START_NS + round(after_s * 1e9), "move", "", x, y))
     writer.close()
     told = [str(finding) for finding in verify(writer.folder)]
-    assert "warning: events.arrows: 2 positions of the pointer lie outside the picture" in told
-    assert "warning: events.arrows: 1 events lie before or after all pictures (by up to 8.0 s)" in told
-    assert "error: steps.arrows: 30 steps saw a picture that was taken after them" in told
+    assert "warning: events.arrows: positions of the pointer outside the picture: 2" in told
+    assert "warning: events.arrows: events before or after all pictures: 1 (by up to 8.0 s)" in told
+    assert "error: steps.arrows: steps that saw a picture of later: 30" in told
 
 
 def test_steps_that_name_the_wrong_picture_are_an_error(tmp_path: Path) -> None:
