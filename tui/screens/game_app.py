@@ -26,11 +26,13 @@ class GameApp(App[Outcome]):
 
     def __init__(self, screen: GameScreen) -> None:
         self.look = theme.pick(os.environ, theme.locale_encoding(os.environ))
-        super().__init__(ansi_color=None if self.look.theme == theme.SECONDSEAT else True)
+        many_colours = self.look.theme != theme.TERMINAL
+        super().__init__(ansi_color=None if many_colours else True)
         self.newest = EngineState()
         self._first = screen
-        if self.look.theme == theme.SECONDSEAT:
-            self.register_theme(theme.own_theme())
+        if many_colours:
+            for own in theme.own_themes():
+                self.register_theme(own)
         self.theme = self.look.theme
 
     def on_mount(self) -> None:

@@ -40,6 +40,7 @@ class PicturePane(LinesPane):
         self.view = PictureView((1, 1), 1, 1)
         self._corner: Box | None = None
         self._dragged = False
+        self._due = False
         self._why = ""
 
     def put(self, image: Image | None, why: str = "") -> None:
@@ -63,6 +64,13 @@ class PicturePane(LinesPane):
         self.redraw()
 
     def redraw(self) -> None:
+        """Draw anew, once for all keys that have come by then."""
+        if not self._due:
+            self._due = True
+            self.call_later(self._draw)
+
+    def _draw(self) -> None:
+        self._due = False
         width, height = self.size.width, self.size.height
         if not width or not height:
             return
@@ -86,23 +94,23 @@ class PicturePane(LinesPane):
     def _draw_frame(self, lines: list[Text], box: Box, style: str) -> None:
         left, top, right, bottom = self.view.frame_of(box)
         corners = "┌┐└┘─│" if self.look.glyphs.braille else "++++-|"
-        for column in range(max(left + 1, 0), min(right, self.size.width)):
-            self._put(lines, column, top, corners[4], style)
-            self._put(lines, column, bottom, corners[4], style)
+        across = corners[4] * max(0, right - left - 1)
+        self._put(lines, left, top, f"{corners[0]}{across}{corners[1]}", style)
+        self._put(lines, left, bottom, f"{corners[2]}{across}{corners[3]}", style)
         for row in range(max(top + 1, 0), min(bottom, self.size.height)):
             self._put(lines, left, row, corners[5], style)
             self._put(lines, right, row, corners[5], style)
-        places = ((left, top), (right, top), (left, bottom), (right, bottom))
-        for (column, row), corner in zip(places, corners[:4], strict=True):
-            self._put(lines, column, row, corner, style)
 
-    def _put(self, lines: list[Text], column: int, row: int, sign: str, style: str) -> None:
-        """One sign in the place of a cell's picture."""
-        if not (0 <= row < len(lines) and 0 <= column < self.size.width):
+    def _put(self, lines: list[Text], column: int, row: int, signs: str, style: str) -> None:
+        """Signs in the place of a row's cells; what would stand beside the view is left out."""
+        signs = signs[max(0, -column) :]
+        column = max(0, column)
+        signs = signs[: max(0, self.size.width - column)]
+        if not signs or not 0 <= row < len(lines):
             return
         line = lines[row]
-        line.pad_right(max(0, column + 1 - len(line)))
-        lines[row] = Text.assemble(line[:column], (sign, style), line[column + 1 :], no_wrap=True)
+        line.pad_right(max(0, column + len(signs) - len(line)))
+        lines[row] = Text.assemble(line[:column], (signs, style), line[column + len(signs) :], no_wrap=True)
 
     # ---- pointing
 
