@@ -76,9 +76,10 @@ def fly(
 def _line(state: EngineState) -> str:
     bot, tick, arena = state.bot, state.tick, state.arena
     score = f"  score {arena.score:.1f}" if arena.running else ""
+    told = bot.reason or bot.hint
     where = f"  would go to {bot.place[0]}, {bot.place[1]} px" if bot.dry_run and bot.place is not None else ""
     return (
         f"▶ {bot.phase.upper()}{' (dry run)' if bot.dry_run else ''} {bot.policy} -> {bot.window}  {bot.mode} {bot.target}  "
-        f"{tick.hz:.1f}/s, seen {tick.age_p50_ms:.0f} ms ago  {bot.actions} actions{score}{where}{f'  {bot.reason or bot.hint}' if bot.reason or bot.hint else ''}"
+        f"{tick.hz:.1f}/s, seen {tick.age_p50_ms:.0f} ms ago  {bot.actions} actions{score}{where}{f'  {told}' if told else ''}"
         f"{f'  {shown_duration(state.recorder.duration_s)} recorded' if state.recorder.phase == 'recording' else ''}"
     )
