@@ -15,7 +15,7 @@ from engine.game_builder_window import WindowEye
 from engine.perception.card import DetectorError, weights_path
 from engine.perception.gauges import GaugeReader
 from engine.platforms import current_port
-from engine.platforms.port import PlatformError, WindowInfo, describe_missing_window, find_windows
+from engine.platforms.port import PlatformError, Port, WindowInfo, describe_missing_window, find_windows
 
 State = Literal["ok", "look", "wrong"]
 SAME_SHAPE: Final = 0.02
@@ -169,14 +169,7 @@ def look(profile: GameProfile, workspace: Path, timeout_s: float = 3.0) -> Surro
     try:
         every = port.windows()
         windows = tuple(find_windows(port, profile.window_title)) if profile.window_title else ()
-        unknown: tuple[str, ...] = ()
-        try:
-            injector = port.injector()
-        except PlatformError:
-            injector = None  # nothing can be pressed here, which doctor tells; recording works
-        if injector is not None:
-            unknown = tuple(key for key in profile.keys if not injector.knows(key))
-            injector.close()
+        unknown = _unknown(port, profile)
     finally:
         port.close()
     if not windows:
@@ -187,6 +180,38 @@ def look(profile: GameProfile, workspace: Path, timeout_s: float = 3.0) -> Surro
         except PlatformError as problem:
             image, blind = None, str(problem)
     return Surroundings(windows, image, "", blind, unknown, detector)
+
+
+def unknown_keys(profile: GameProfile) -> tuple[str, ...]:
+    """The profile's keys that this machine cannot press; none where nothing can be pressed at all, which doctor tells."""
+    try:
+        port = current_port()
+    except PlatformError:
+        return ()
+    try:
+        return _unknown(port, profile)
+    finally:
+        port.close()
+
+
+def why_not_here(profile: GameProfile, image: Image | None, unseen: bool = False) -> str:
+    """Why a profile does not fit this machine or the picture of its window; empty when it does. A new one is refused by it."""
+    if unknown := unknown_keys(profile):
+        return f"keys: this keyboard has no {', '.join(unknown)}; leave them out"
+    if image is None or unseen:
+        return ""
+    return why_not_seen(profile, image)
+
+
+def _unknown(port: Port, profile: GameProfile) -> tuple[str, ...]:
+    try:
+        injector = port.injector()
+    except PlatformError:
+        return ()  # recording works all the same
+    try:
+        return tuple(key for key in profile.keys if not injector.knows(key))
+    finally:
+        injector.close()
 
 
 def _try_detector(profile: GameProfile, workspace: Path) -> str | None:

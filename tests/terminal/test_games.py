@@ -236,6 +236,7 @@ def test_leaving_in_the_middle_writes_nothing(target_window: Callable[..., Targe
         (["games", "add", "x"], "this is not a terminal; give the answers as options and --yes"),
         (["games", "add", "x", "--window", "Nowhere", "--yes"], "window 'Nowhere' not found, 1 candidate: 'Some Game'"),
         (["games", "add", "x", "--window", "Some", "--keys", "w,spce", "--yes"], "'spce' is not a key; did you mean space?"),
+        (["games", "add", "x", "--window", "Some", "--keys", "w,key9000", "--yes"], "this keyboard has no key9000"),
         (["games", "add", "x", "--window", "Some", "--gauge", "hp=0,0,1,1", "--yes"], "nothing stands out in the mark"),
         (["games", "add", "arena", "--window", "Some", "--yes"], "the embedded game's own name"),
         (["games", "show", "zork"], "there is no game 'zork'; there is arena"),

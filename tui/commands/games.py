@@ -185,9 +185,13 @@ def check(
 def use(context: typer.Context, name: Name, to: To = "", as_json: Json = False) -> None:
     """Watch and play this game from now on: `game` and `[capture] source` in the settings file."""
     from data.settings_games import use_game
+    from engine.game_builder_check import why_not_here
+    from tui.commands.running import CommandError
 
     settings = settings_of(context)
     profile = profile_of(settings, name)
+    if why := why_not_here(profile, None):
+        raise CommandError(f"games.{name} {why}")
     change = use_game(settings_file(context, to), name)
     if settings.capture.window and settings.capture.window != profile.window_title:
         say_notice(f"[capture] window = {settings.capture.window!r} goes before the game's own window; remove it to watch {name}")
@@ -245,11 +249,9 @@ def profile_of(settings: Settings, name: str) -> GameProfile:
 
 def settings_file(context: typer.Context, to: str) -> Path:
     """The settings file to write: the one that was named, the one in force, or the one in the user's config folder."""
-    from data.settings_io import FILE_NAME, find_settings_file
-    from data.workspace import user_config_folder
+    from data.settings_io import settings_file_to_write
 
     if to:
         return Path(to).expanduser()
     config = invocation_of(context).config
-    found, _ = find_settings_file(Path(config) if config else None)
-    return found or user_config_folder() / FILE_NAME
+    return settings_file_to_write(Path(config) if config else None)

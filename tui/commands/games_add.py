@@ -16,7 +16,7 @@ from data.schema import Image
 from data.settings_games import Change, save_game
 from engine import game_builder as builder
 from engine.game_builder import Draft, Step
-from engine.game_builder_check import why_not_seen
+from engine.game_builder_check import why_not_here
 from engine.game_builder_names import classes_of_file
 from engine.game_builder_window import WindowEye, find_window
 from engine.platforms.port import PlatformError, WindowInfo
@@ -196,7 +196,8 @@ class Adding:
         from data.workspace import user_config_folder
 
         profile = self.draft.profile()
-        if self.image is not None and not self.given.unseen and (why := why_not_seen(profile, self.image)):
-            raise CommandError(f"{why}; show the game with it, correct it, or give --unseen to take it all the same")
+        if why := why_not_here(profile, self.image, self.given.unseen):
+            hint = "; show the game with it, correct it, or give --unseen to take it all the same" if why.startswith("gauge") else ""
+            raise CommandError(why + hint)
         change = save_game(self.path or user_config_folder() / FILE_NAME, profile, use=use)
         return Done(profile, change, builder.readings_of(profile.gauges, self.image), use)

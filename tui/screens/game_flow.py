@@ -16,6 +16,7 @@ from data.settings_games import save_game
 from data.settings_io import FILE_NAME, find_settings_file, load_settings
 from data.workspace import user_config_folder
 from engine.game_builder import Draft, DraftError, name_from
+from engine.game_builder_check import why_not_here
 from engine.game_builder_keys import KeyWatch
 from engine.game_builder_rehearsal import Rehearsal
 from engine.game_builder_window import WindowEye, open_windows
@@ -171,7 +172,13 @@ class GameFlow:
         except DraftError as problem:
             failed(problem)
             return
-        self._app.desk.quick(lambda: save_game(path, profile, use=use).sentence(), done, failed)
+
+        def save() -> str:
+            if why := why_not_here(profile, None):
+                raise DraftError(why)
+            return save_game(path, profile, use=use).sentence()
+
+        self._app.desk.quick(save, done, failed)
 
 
 _STEPS: Final[tuple[Callable[[GameFlow], GameScreen], ...]] = (
