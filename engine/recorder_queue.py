@@ -64,6 +64,7 @@ class RecorderQueue:
         self._rows = 0
         self.busy = False
         """Whether the writer is at work on an item, or has some."""
+        self._put = self._done = 0
         self._ended = False
 
     def has_room(self, item: Frame | InputEvent | Step) -> bool:
@@ -79,6 +80,7 @@ class RecorderQueue:
         elif isinstance(item, (InputEvent, Step)):
             self._rows += 1
         self._items.append((recording, item))
+        self._put += 1
         self._changed.notify_all()
 
     def take(self, timeout_s: float) -> tuple[int, Item] | None:
@@ -98,13 +100,15 @@ class RecorderQueue:
     def done(self) -> None:
         """What was taken is dealt with."""
         with self.lock:
+            self._done = self._put - len(self._items)
             self.busy = bool(self._items)
             self._changed.notify_all()
 
     def wait(self, timeout_s: float) -> bool:
-        """Waits until all is dealt with; False when that took longer."""
+        """Waits until all that was put until now is dealt with, whatever comes meanwhile; False when that took longer."""
         with self.lock:
-            return self._changed.wait_for(lambda: not self._items and not self.busy, timeout_s)
+            until = self._put
+            return self._changed.wait_for(lambda: self._done >= until and (not self.busy or bool(self._items)), timeout_s)
 
     def end(self) -> None:
         """No more comes; the writer still deals with the rest."""
