@@ -98,8 +98,10 @@ def is_function_key(key: str) -> bool:
     return len(key) > 1 and key[0] == "f" and key[1:].isdigit()
 
 
-ALWAYS: Final = ("record", "save", "discard", "stop_all", "detach", "quit")
+ALWAYS: Final = ("record", "save", "discard", "stop_all", "detach", "keys", "quit")
 """What the footer shows at any width that the face can be used at."""
+ROOMY: Final = 98
+"""From so many cells on the footer shows the second key of these, too."""
 
 
 class Registry:
@@ -147,9 +149,14 @@ class Registry:
         """
         app = [action for action in self.in_scope("app") if action.footer and action.keys]
         always = [a for a in app if a.id in ALWAYS]
-        others = [(a.key_text().replace(" / ", "/"), a.footer) for a in app if a.id not in ALWAYS]
-        last = [(a.key_text().replace(" / ", "/"), a.footer) for a in always if a.id == "quit"]
-        first = [(a.key_text().replace(" / ", "/"), a.footer) for a in always if a.id != "quit"]
+        others = [(action.first_key(), action.footer) for action in app if action.id not in ALWAYS]
+        wide = width >= ROOMY
+
+        def shown(action: Action) -> tuple[str, str]:
+            return (action.key_text().replace(" / ", "/") if wide else action.first_key(), action.footer)
+
+        last = [shown(action) for action in always if action.id == "quit"]
+        first = [shown(action) for action in always if action.id != "quit"]
         room = width - sum(len(key) + len(word) + 3 for key, word in (*first, *last))
         kept: list[tuple[str, str]] = []
         for key, word in (*(self.key_words(scope) if scope != "app" else ()), *others):

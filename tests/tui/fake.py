@@ -50,7 +50,7 @@ def full_state(workspace: str = "") -> EngineState:
         ),
         bot=BotState("flying", "quick-1", "Secondseat Arena", False, "FIGHT", "raider 12", 3121, 2, 0, 1, 3),
         arena=ArenaState(True, 12.5, 9, 2, 4, 3, "expert"),
-        system=SystemState(22, 2100, 1.2, "x11", "ready", ":99"),
+        system=SystemState(22, 2100, 1.2, "x11", "F5 20:31:07 (x11)", actuator="ready", display=":99"),
         services=(
             ServiceState("capture", "running"),
             ServiceState("listener", "waiting", "window not in focus"),
@@ -71,7 +71,7 @@ def full_state(workspace: str = "") -> EngineState:
 
 
 def idle_state(workspace: str = "") -> EngineState:
-    return EngineState(sequence=1, time_s=WHEN_S, workspace=workspace, checks=CHECKS, system=SystemState(3, 300, 0.4, "x11", "off", ":99"))
+    return EngineState(sequence=1, time_s=WHEN_S, workspace=workspace, checks=CHECKS, system=SystemState(3, 300, 0.4, "x11", actuator="off", display=":99"))
 
 
 class FakeCenter:

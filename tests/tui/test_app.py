@@ -229,7 +229,7 @@ async def test_the_log_level_is_kept_and_the_footer_follows_the_focus(tmp_path: 
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         footer = screen_text(app).splitlines()[-1]
-        assert footer.startswith(" F5/r record  F6/v save  F7/x discard  F8/! STOP ALL")
+        assert footer.startswith(" F5 record  F6 save  F7 discard  F8 STOP ALL  ? keys  / filter")
         assert footer.endswith("quit")
     async with face(FakeCenter(full_state()), memory=Memory(path)) as (app, _, _):
         assert "7 Log  warning+" in screen_text(app)
@@ -500,7 +500,7 @@ async def test_the_status_line_shows_the_last_hotkey_while_there_is_room() -> No
         await pilot.pause()
         first = screen_text(app).splitlines()[0]
         assert "heard" not in first
-        assert "rec off" in first
+        assert "you fly" in first
 
 
 async def test_the_key_that_an_empty_pane_names_does_what_it_says_there() -> None:

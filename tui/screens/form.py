@@ -31,9 +31,10 @@ class ParametersForm(ModalScreen[Parameters | None]):
     CSS: ClassVar[str] = """
     ParametersForm { align: center middle; background: $background 60%; }
     ParametersForm #dialog { width: 76; }
-    ParametersForm #fields { height: auto; max-height: 24; }
-    ParametersForm #fields Input, ParametersForm #fields Select { height: 3; }
-    ParametersForm #buttons { height: 3; margin-top: 1; }
+    ParametersForm #fields { height: auto; max-height: 60vh; }
+    ParametersForm #fields Input, ParametersForm #fields Select { border-left: outer $border; }
+    ParametersForm #fields Input:focus, ParametersForm #fields Select:focus { border-left: outer $primary; }
+    ParametersForm #buttons { height: 1; margin-top: 1; }
     ParametersForm #buttons Button { margin-right: 1; }
     """
 
@@ -54,10 +55,10 @@ class ParametersForm(ModalScreen[Parameters | None]):
                 for name, info in self._model.model_fields.items():
                     yield from self._field(name, info)
             with Horizontal(id="buttons"):
-                yield Button(f"{_shown(RUN_KEY)} run", id="run", variant="primary")
-                yield Button(f"{_shown(USUAL_KEY)} usual values", id="usual")
+                yield Button(f"{_shown(RUN_KEY)} run", id="run", variant="primary", compact=True)
+                yield Button(f"{_shown(USUAL_KEY)} usual values", id="usual", compact=True)
                 if self._has_settings:
-                    yield Button(f"{_shown(SETTINGS_KEY)} into config.toml", id="settings")
+                    yield Button(f"{_shown(SETTINGS_KEY)} into config.toml", id="settings", compact=True)
             yield Static("tab next field, shift+tab the one before, esc goes back", classes="help")
 
     @property
@@ -70,9 +71,9 @@ class ParametersForm(ModalScreen[Parameters | None]):
         if info.annotation is bool or get_origin(info.annotation) is Literal:
             # A check box would tell its state by colour alone.
             choices = [("no", False), ("yes", True)] if info.annotation is bool else [(str(v), v) for v in get_args(info.annotation)]
-            yield Select(choices, value=value, allow_blank=False, id=f"field-{name}")
+            yield Select(choices, value=value, allow_blank=False, compact=True, id=f"field-{name}")
         else:
-            yield Input(_typed(value), placeholder=self._usual(name, info), id=f"field-{name}")
+            yield Input(_typed(value), placeholder=self._usual(name, info), compact=True, id=f"field-{name}")
         yield Static("", id=f"error-{name}", classes="error")
 
     def _usual(self, name: str, info: FieldInfo) -> str:
