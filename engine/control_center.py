@@ -260,8 +260,8 @@ class ControlCenter:
 
     async def _housekeeping(self) -> None:
         self.supervisor.check()
-        if self.hotkeys is not None:
-            await asyncio.to_thread(self.hotkeys.check)
+        if self.hotkeys is not None and self.hotkeys.look():
+            await asyncio.to_thread(self.hotkeys.revive)
         if self.jobs is not None:
             self._note_ended(self.jobs)
         if self.rig is not None:

@@ -56,8 +56,7 @@ class HotkeyPress:
 class Hotkeys:
     """``on_hotkey(name)`` is called once per press, from a listener's thread or from the caller of ``terminal_press``.
 
-    ``check`` is called about twice a second: it starts a listener that died again, and looks whether the focused
-    window lets itself be heard.
+    ``look`` is called about twice a second: it notices a listener that died and a focused window that cannot be heard.
     """
 
     def __init__(
@@ -118,22 +117,21 @@ class Hotkeys:
                 self._keyboard, self._backend = keyboard, "keyboard"
         return self.state
 
-    def check(self) -> None:
-        """Not from two threads at once, nor from a listener's."""
+    def look(self) -> bool:
+        """Quick; whether ``revive`` is due, which may take a moment. Neither is called from a listener's thread."""
         if not self._backend:
-            return
+            return False
         dead = self._death()
         if not dead:
             self._look_for_obstacles()
-            return
+            return False
         if not self._why_dead:
             self._why_dead, self._wait_ns = dead, _FIRST_RETRY_NS
             self._next_try_ns = self._clock_ns() + self._wait_ns
             with self._lock:  # what was down when it died would stay so
                 self._presses.forget()
             log.warning("global hotkeys are dead: %s; %s", dead, _HERE_ONLY)
-        if self._keyboard is None and self._clock_ns() >= self._next_try_ns:
-            self._revive()
+        return self._keyboard is None and self._clock_ns() >= self._next_try_ns
 
     def stop(self) -> None:
         self._close_port()
@@ -179,7 +177,8 @@ class Hotkeys:
         with self._lock:
             self._presses.forget()
 
-    def _revive(self) -> None:
+    def revive(self) -> None:
+        """Starts a dead listener again, or waits longer before the next try."""
         self._close_port()
         try:
             self._open_port()

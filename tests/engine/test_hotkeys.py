@@ -77,6 +77,12 @@ class Rig:
         self.now_ns += ms * MS
 
 
+def check(hotkeys: Hotkeys) -> None:
+    """What the engine does twice a second."""
+    if hotkeys.look():
+        hotkeys.revive()
+
+
 def no_port() -> Any:
     raise PlatformError("no display: DISPLAY is not set")
 
@@ -179,18 +185,18 @@ def test_a_dead_listener_is_told_and_the_terminal_goes_on_until_it_listens_again
     rig.key("ctrl")
     dead.failure = "the X server is gone"
     assert rig.hotkeys.state == "dead: the X server is gone; keys work in this terminal only"
-    rig.hotkeys.check()
+    check(rig.hotkeys)
     assert "global hotkeys are dead: the X server is gone" in caplog.text
     assert rig.hotkeys.terminal_press("f5")
     rig.port.refuses = "no display"
     for _ in range(4):  # it is tried again after 1, 2 and 4 s, and not at each look
         rig.wait(1_000)
-        rig.hotkeys.check()
+        check(rig.hotkeys)
     assert rig.hotkeys.state == "dead: no display; keys work in this terminal only"
     assert rig.port.tries == 3
     rig.port.refuses = ""
     rig.wait(4_000)
-    rig.hotkeys.check()
+    check(rig.hotkeys)
     assert rig.hotkeys.state == "fake"
     assert rig.port.made is not dead
     rig.tap("f6")
@@ -200,10 +206,10 @@ def test_a_dead_listener_is_told_and_the_terminal_goes_on_until_it_listens_again
 def test_a_window_that_cannot_be_heard_is_told_while_it_has_the_focus() -> None:
     rig = Rig()
     rig.port.why_not = "its program runs with more rights"
-    rig.hotkeys.check()
+    check(rig.hotkeys)
     assert rig.hotkeys.state == "fake, but not now: its program runs with more rights"
     rig.port.why_not = ""
-    rig.hotkeys.check()
+    check(rig.hotkeys)
     assert rig.hotkeys.state == "fake"
 
 
@@ -318,10 +324,10 @@ class TestOnAScreen:
             assert hotkeys.start() == "x11"
         began_s = time.monotonic()
         wait_until(lambda: hotkeys.state.startswith("dead: the X server is gone"), 5)
-        hotkeys.check()
+        check(hotkeys)
         with x_server() as display:
             monkeypatch.setenv("DISPLAY", display)
-            wait_until(lambda: hotkeys.check() or hotkeys.state == "x11", 5)
+            wait_until(lambda: check(hotkeys) or hotkeys.state == "x11", 5)
             person = Person(display)
             person.key(F5)
             wait_until(lambda: fired == ["f5"], 2)
