@@ -88,7 +88,7 @@ def up(name: str = "engine") -> bool:
 
 
 def until(condition: Callable[[], object]) -> None:
-    wait_for(condition, 40)
+    wait_for(condition, 60)
 
 
 def test_a_headless_engine_outlives_the_terminal_it_was_started_in(house: House) -> None:
@@ -96,9 +96,10 @@ def test_a_headless_engine_outlives_the_terminal_it_was_started_in(house: House)
     run.wait_for("the engine runs as engine", 20)
     until(up)
     run._ended = True  # the window is closed: hang-up
+    run.type("x")  # its echo lets the reader go, which would hold the terminal open
+    run._thread.join(3)
     os.close(run.slave)
     os.close(run.master)
-    run._thread.join(3)
     try:
         until(lambda: any("the terminal was closed; the engine goes on" in n.text for n in engine().notices))
         told = house.call("stop", "--wait")
@@ -146,18 +147,17 @@ def test_several_engines_are_told_apart_by_name(house: House) -> None:
     listed = house.call("engines").stdout
     assert [line.split()[0] for line in listed.splitlines()] == ["name", "lab", "record"]
     until(lambda: engine("record").recorder.steps > 5)
-    assert house.call("stop", "--name", "record", "--wait").returncode == 0
-    assert recording.wait(10) == 0, "a recording in another terminal is ended and saved like any engine"
+    recording.send_signal(signal.SIGHUP)
+    assert recording.wait(15) == 0, "a recording whose terminal is closed is ended and saved"
     assert [describe(path).state for path in (house.workspace / "sessions").iterdir()] == ["saved"]
     assert [hello.name for hello in running()] == ["lab"]
     assert house.call("stop", "--wait").returncode == 0, "the only one needs no name"
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(240)
 def test_what_runs_is_handed_over_and_adopted_again_after_a_crash(house: House) -> None:
     """The face is left while it trains and records; its successor is killed; the one after that ends it all in order."""
-    for seed in (1_000_000, 1_000_100):
-        record_session(house.workspace, "expert", seed, 8.0)
+    record_session(house.workspace, "expert", 1_000_000, 5.0)
     run = house.on_a_terminal()
     until(lambda: up("face"))
     face = Remote(endpoint_path("face"), 60)
@@ -180,7 +180,7 @@ def test_what_runs_is_handed_over_and_adopted_again_after_a_crash(house: House) 
     successor = engine()
     assert [(j.id, j.phase) for j in successor.jobs] == [(job.id, "running")]
     assert successor.capture.detail.startswith("skirmish")
-    assert successor.sessions == 3, "the recording of the face is whole"
+    assert successor.sessions == 2, "the recording of the face is whole"
     assert successor.recorder.session != job.id
     process = json.loads((house.workspace / "logs" / "jobs" / job.id / "job.json").read_text())["process"]["pid"]
     os.kill(successor.pid, signal.SIGKILL)
