@@ -68,11 +68,10 @@ def draw(picture: Picture, columns: int, rows: int, depth: Depth) -> Drawn:
         for y, x, tag in tags:
             if at.top <= y < at.top + at.rows:
                 lines[y] = written(lines[y], x, tag, at)
-    legend = Text(f"{picture.source_width_px}x{picture.source_height_px}", no_wrap=True)
+    legend = Text("" if picture.boxes else "nothing found on it  ", no_wrap=True)
     for name, count in sorted(Counter(box.name for box in picture.boxes).items()):
-        legend.append(f"  {count} {printable(name)}", _COLOURS[names.index(name) % len(_COLOURS)][0] if depth >= 8 else "")
-    if not picture.boxes:
-        legend.append("  nothing found on it")
+        legend.append(f"{count} {printable(name)}  ", _COLOURS[names.index(name) % len(_COLOURS)][0] if depth >= 8 else "")
+    legend.append(f"{picture.source_width_px}x{picture.source_height_px}")
     return Drawn(lines, cost(cells, sent(cells, None), depth), legend)
 
 

@@ -33,7 +33,7 @@ def test_boxes_and_cursor_lie_where_things_are_and_are_named_where_there_is_room
     assert (text.count("raider"), text.count("crate")) == (1, 2)
     rows = [y for y, line in enumerate(drawn.lines) if any(0.14 * 80 < s.start < 0.17 * 80 for s in line.spans if s.end - s.start < 3)]
     assert min(rows) == pytest.approx(0.3 * 22.5 + 0.75, abs=1)
-    assert drawn.legend.plain == "640x360  2 crate  1 raider"
+    assert drawn.legend.plain == "2 crate  1 raider  640x360"
     small = draw(picture(), 36, 12, 24)
     assert "raider" not in "\n".join(line.plain for line in small.lines)
 
@@ -60,11 +60,11 @@ async def test_it_is_off_until_p_is_pressed_there_and_asks_no_more_when_off_agai
         assert asked == []
         await pilot.press("4", "p")
         assert center.commands == []
-        await until(lambda: "640x360  2 crate  1 raider" in screen_text(app))
+        await until(lambda: "2 crate  1 raider  640x360" in screen_text(app))
         await until(lambda: len(asked) >= 4)
         assert all(b - a >= preview.EVERY_S - 0.01 for a, b in pairwise(asked))
         await pilot.press("p")
-        assert "640x360  2 crate" not in screen_text(app)
+        assert "2 crate  1 raider" not in screen_text(app)
         count = len(asked)
         await pilot.pause(0.7)
         assert len(asked) == count

@@ -204,7 +204,8 @@ class Player:
                 if ready and (self._anew or self._pts(self.time_ms) != (self._last.time_ms if self._last is not None else -1)):
                     return self.time_ms
                 # While playing the next picture comes by itself; else something has to happen.
-                self._changed.wait(max(wait_s, 1 / 60) if self.playing or wait_s > 0 else None)
+                soon = wait_s > 0 or (self.playing and not self.at_end)
+                self._changed.wait(max(wait_s, 1 / 60) if soon else None)
 
     def _pts(self, time_ms: int) -> int:
         return int(self._times[max(0, int(np.searchsorted(self._times, time_ms, side="right")) - 1)])

@@ -117,12 +117,23 @@ def untrash(pane: SessionsPane) -> None:
     if not pane.trashed:
         raise SkipAction
     names, workspace = pane.trashed.pop(), Path(face.newest.workspace)
+    what = names[0] if len(names) == 1 else f"{len(names):,} sessions"
 
     def done(_: Any) -> None:
-        face.tell("info", f"back again: {names[0] if len(names) == 1 else f'{len(names):,} sessions'}")
+        face.tell("info", f"back again: {what}")
         pane.reload()
 
-    face.desk.quick(lambda: [undo(workspace, name) for name in names], done, say(face, "undo"))
+    def work() -> None:
+        while names:  # what an error leaves in the trash can be tried again
+            undo(workspace, names[-1])
+            names.pop()
+
+    def failed(error: Exception) -> None:
+        pane.trashed.append(names)
+        face.tell("error", f"undo: {one_line(error)}")
+        pane.reload()
+
+    face.desk.quick(work, done, failed)
 
 
 # ---- words
