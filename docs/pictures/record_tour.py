@@ -99,13 +99,12 @@ class Stage:
     def until_shown(self, text: str, timeout_s: float, times: float = 1.0) -> None:
         self.until(lambda: text in self.text, f"no {text!r}", timeout_s, times)
 
-    def wait_until_gone(self, text: str, timeout_s: float) -> None:
+    def wait_until(self, condition: Callable[[], object], what: str, timeout_s: float) -> None:
         """Let it pass, unfilmed."""
-        self.wait(BEAT_S)
         end = time.monotonic() + timeout_s
-        while text in self.text:
+        while not condition():
             if time.monotonic() > end:
-                raise TimeoutError(f"still {text!r}; the screen shows:\n{self.text}")
+                raise TimeoutError(f"{what}; the screen shows:\n{self.text}")
             self.wait(BEAT_S)
 
     def wait(self, for_s: float) -> None:
@@ -147,11 +146,12 @@ class Stage:
 def tour(stage: Stage) -> None:
     """What is shown, in order."""
     stage.caption = "First start: what this machine can do, and what to do next"
-    stage.until_shown("Next:", 60)
+    stage.wait_until(lambda: "Next:" in stage.text, "the engine did not start", 60)
     stage.show(3)
     stage.press("y", "y: the demo, a scripted pilot plays the arena")
     stage.until_shown("fps", 180, times=4)
     stage.press("4", "4, p: the picture that is captured, live")
+    stage.wait(BEAT_S)
     stage.press("p")
     stage.show(3, beat_s=PICTURE_BEAT_S)
     stage.press("F5", "F5: record")
@@ -164,15 +164,17 @@ def tour(stage: Stage) -> None:
     stage.until_shown("saved", 20)
     stage.show(2)
     stage.press("Enter", "Enter: one session, with keys, clicks and labels over time")
-    stage.wait_until_gone("Reading the session", 30)
+    stage.wait_until(lambda: "|0:05" in stage.text, "no timeline", 30)
     stage.show(4)
     stage.keep("session")
     stage.press("P", "P: play it back in the terminal")
-    stage.wait_until_gone("0:00.0 of", 30)
-    stage.show(3, beat_s=1.5)
-    for key in ("Esc", "Esc", "Esc", "1"):
+    stage.wait_until(lambda: "playing" in stage.text and "0:00.0 of" not in stage.text, "nothing is played", 30)
+    stage.show(4, beat_s=2.0)
+    for key in ("Esc", "Esc", "Esc"):
         stage.press(key)
         stage.wait(BEAT_S)
+    stage.wait_until(lambda: "Actions" in stage.text, "the first screen did not come back", 30)
+    stage.press("1")
     stage.press("t", "t: train all three levels on it")
     stage.show(3)
     stage.until_shown("Trained.", 600, times=10)
@@ -180,10 +182,10 @@ def tour(stage: Stage) -> None:
     stage.press("a", "a: arm and fly, once you have said where")
     stage.show(3)
     stage.press("y", "it flies what it has just learnt; touch a key and you have the controls")
-    stage.wait(BEAT_S)
+    stage.wait_until(lambda: "dry run" not in stage.text, "the question stays", 30)
     stage.press("4")
-    stage.press("p")
     stage.wait(BEAT_S)
+    stage.press("p")
     stage.until_shown("BOT flies", 60)
     stage.show(8, times=2, beat_s=PICTURE_BEAT_S)
     stage.keep("flying")

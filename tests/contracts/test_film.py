@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pyte
+import pytest
 
 from docs.pictures import film
 
+ROOT = Path(__file__).resolve().parents[2]
+PICTURES = ROOT / "docs" / "pictures"
 COLUMNS = 24
 
 
@@ -59,3 +63,13 @@ def test_the_moving_picture_is_well_formed_and_draws_what_stays_once() -> None:
     names = set(re.findall(r'id="(p\d+)"', text))
     assert set(re.findall(r'href="#(p\d+)"', text)) <= names
     assert [f"caption {n}" in text for n in range(3)] == [True] * 3
+
+
+@pytest.mark.parametrize(("name", "most_kb"), [("tour.cast", 300), ("tour.svg", 1000), ("session.svg", 100), ("flying.svg", 100)])
+def test_the_film_in_the_readme_is_small_and_fetches_nothing(name: str, most_kb: int) -> None:
+    text = (PICTURES / name).read_text(encoding="utf-8")
+    assert len(text.encode()) < most_kb * 1000
+    assert re.findall(r"https?://[^\"' ]+", text.replace("http://www.w3.org/2000/svg", "")) == []
+    assert re.findall(r"/(?:home|root|tmp|var|Users)/[^\"'< ]*", text) == []
+    assert "<script" not in text
+    assert f"docs/pictures/{name}" in (ROOT / "README.md").read_text(encoding="utf-8")
