@@ -16,6 +16,8 @@ from data.untyped import opencv
 from engine.game_builder_gauges import Box
 
 SCALES: Final = (1, 2, 3, 4, 6, 8, 12, 16)
+_EXACT: Final = 1e-6
+"""Thirds of a pixel that add up to a whole one are that one."""
 
 
 class PictureView:
@@ -52,8 +54,8 @@ class PictureView:
         self._level = max(0, min(self._level + by, len(self.scales) - 1))
         column = min(max(before[0], 0), self.columns - 1)
         row = min(max(before[1], 0), self.rows - 1)
-        self.left = math.floor(x - column / self.scale)
-        self.top = math.floor(y - 2 * row / self.scale)
+        self.left = math.ceil(x - column / self.scale)
+        self.top = math.ceil(y - 2 * row / self.scale)
         self._keep_inside()
 
     def move(self, dx: int, dy: int) -> None:
@@ -69,10 +71,10 @@ class PictureView:
     def cell_box(self, column: int, row: int) -> Box | None:
         """The pixels that a cell shows; None beside the picture."""
         left, top = self.left + column / self.scale, self.top + 2 * row / self.scale
-        x, y = math.floor(left), math.floor(top)
+        x, y = math.floor(left + _EXACT), math.floor(top + _EXACT)
         if not (0 <= x < self.size[0] and 0 <= y < self.size[1]) or column >= self.columns or row >= self.rows:
             return None
-        right, bottom = math.ceil(left + 1 / self.scale), math.ceil(top + 2 / self.scale)
+        right, bottom = math.ceil(left + 1 / self.scale - _EXACT), math.ceil(top + 2 / self.scale - _EXACT)
         return x, y, min(max(right, x + 1), self.size[0]), min(max(bottom, y + 1), self.size[1])
 
     def pointer_box(self) -> Box:
