@@ -69,6 +69,7 @@ def open_app(folder: Path, workspace: Path, env: dict[str, str] | None = None) -
     homes = {name: str(folder / name.lower()) for name in ("XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
     for home in homes.values():
         Path(home).mkdir(exist_ok=True, mode=0o700)
+    homes["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")  # the compiled arena
     variables = {**homes, "SECONDSEAT_PATHS__WORKSPACE": str(workspace), "OMP_NUM_THREADS": "1", **(env or {})}
     run = PtyRun(folder, program=["-m", "tui.cli"], columns=120, rows=36, env=variables)
     run.wait_for("tells more", 60.0)

@@ -121,6 +121,6 @@ def _series(view: ChartView, run: RunCurves, curve: Curve, name: str) -> Series:
     validation = name == "val_loss"
     xs = curve.hours if view.by_time else curve.steps
     ys = curve.values if validation else curve.smoothed(view.smoothing)
-    best = curve.best() if validation and len(curve) > 1 else None
+    best = curve.least() if validation and len(curve) > 1 else None
     mark = (xs[best[0]], best[1]) if best is not None else None
     return Series(name, xs, ys, dashed=validation and "train_loss" in run.curves, mark=mark)

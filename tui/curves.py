@@ -50,11 +50,11 @@ class Curve:
         self._smoothed = {weight: (out, mean, norm)}
         return out
 
-    def best(self, *, least: bool = True) -> tuple[int, float] | None:
-        """Where the lowest (or highest) value is, and the value."""
+    def least(self) -> tuple[int, float] | None:
+        """Where the lowest value is, and the value."""
         if not self.values:
             return None
-        value = min(self.values) if least else max(self.values)
+        value = min(self.values)
         return self.values.index(value), value
 
 

@@ -71,7 +71,9 @@ def full_state(workspace: str = "") -> EngineState:
 
 
 def idle_state(workspace: str = "") -> EngineState:
-    return EngineState(sequence=1, time_s=WHEN_S, workspace=workspace, checks=CHECKS, system=SystemState(3, 300, 0.4, "x11", actuator="off", display=":99"))
+    return EngineState(
+        sequence=1, time_s=WHEN_S, workspace=workspace, checks=CHECKS, system=SystemState(3, 300, 0.4, "x11", actuator="off", display=":99")
+    )
 
 
 class FakeCenter:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fake import FakeCenter
+from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
 from tui import theme
@@ -44,7 +45,6 @@ async def until(condition: Callable[[], object], timeout_s: float = 10.0) -> Non
 def screen_text(app: SecondseatApp) -> str:
     """What is on the screen, as plain text without trailing blanks."""
     app.update_all()
-    width, height = app.size
+    visible_screen_stack.set(list(app._background_screens))  # what stands behind a dialog is drawn by it
     strips = app.screen._compositor.render_strips(app.size)
-    del width, height
     return "\n".join(strip.text.rstrip() for strip in strips) + "\n"

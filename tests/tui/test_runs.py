@@ -27,7 +27,7 @@ def test_half_a_last_line_waits(tmp_path: Path) -> None:
         file.write(b'in_loss": 1.5, "val_loss": 1.7, "learning_rate": 0.001}\n')
     assert run.read()
     assert list(run.curves["train_loss"].steps) == [1.0, 2.0]
-    assert run.curves["val_loss"].best() == (0, 1.7)
+    assert run.curves["val_loss"].least() == (0, 1.7)
     assert run.figure("learning_rate") == 0.001
     assert run.bad_lines == 0
 
