@@ -2,8 +2,9 @@
 
 Colours are quantised before runs of equal cells are merged, so that a frame stays small on its way to the terminal:
 to 32 levels a channel in a terminal with all colours, to xterm's cube and greys with 256, and to the nearest of
-xterm's sixteen with 16 (nearest by red, green and blue weighted 2:4:3, about as the eye weighs them). Without colour a
-cell is one character of a ramp from dark to bright.
+xterm's sixteen with 16 (nearest by red, green and blue weighted 2:4:3, about as the eye weighs them; shadows are lifted
+and colours strengthened first, or a dark picture would be black and grey). Without colour a cell is one character of a
+ramp from dark to bright.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ Depth = Literal[24, 8, 4, 0]
 RAMP: Final = " .:-=+*#%@"
 _GAMMA: Final = 0.6
 """Below 1: dark pictures keep their shapes on the short ramp."""
+_LIFT: Final = 0.7
+_STRENGTH: Final = 1.6
 _WEIGHTS: Final = np.array([2, 4, 3], np.int64)
 _CUBE: Final = np.array([0, 95, 135, 175, 215, 255], np.int32)
 _SIXTEEN: Final = np.array(
@@ -160,11 +163,18 @@ def _table(depth: Depth) -> NDArray[np.int32]:
     levels = levels << 3 | levels >> 2
     colours = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
     if depth == 4:
-        return np.argmin(_distance(colours[:, None], _SIXTEEN[None]), axis=1).astype(np.int32)
+        return np.argmin(_distance(_strong(colours)[:, None], _SIXTEEN[None]), axis=1).astype(np.int32)
     steps = np.argmin(np.abs(colours[..., None] - _CUBE), axis=-1)
     grey = np.clip((colours.sum(axis=1) // 3 - 3) // 10, 0, 23)
     grey_is_nearer = _distance(colours, np.repeat((8 + 10 * grey)[:, None], 3, axis=1)) < _distance(colours, _CUBE[steps])
     return np.asarray(np.where(grey_is_nearer, 232 + grey, 16 + steps @ np.array([36, 6, 1])), np.int32)
+
+
+def _strong(colours: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Brighter shadows, and further from grey."""
+    lifted = 255.0 * (colours / 255.0) ** _LIFT
+    grey = lifted.mean(axis=1, keepdims=True)
+    return np.rint(np.clip(grey + _STRENGTH * (lifted - grey), 0, 255)).astype(np.int32)
 
 
 def _distance(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from textual.widgets import Input
 
 from data import labels
 from data.catalog import list_sessions
+from engine.record_arena import record_session
 from tests.support.sessions import write_session
 from tui.app import SecondseatApp
 from tui.screens import session_parts
@@ -230,3 +231,26 @@ async def test_a_video_that_is_not_there_is_said(folder: Path) -> None:
         await until(lambda: isinstance(app.screen.focused, PlayPane))
         await until(lambda: "×" in screen_text(app))
         assert "video.mkv" in screen_text(app)
+
+
+async def test_play_of_the_arena_is_shown_with_its_lanes_targets_and_pictures(tmp_path: Path) -> None:
+    recorded = record_session(tmp_path, "expert", 3, 6.0)
+    folder = tmp_path / "sessions" / recorded.session
+    async with page(folder) as (app, pilot, pane):
+        text = screen_text(app)
+        assert "play of arena" in text
+        assert "expert──" in text
+        assert "left click" in text
+        assert pane.loaded is not None
+        assert pane.loaded.timeline.targets
+        assert "targets" in text
+        await until(lambda: pane._picture_of is not None)
+        assert len({span.style for line in pane._picture for span in line.spans}) > 10
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen.focused, PlayPane))
+        play = app.screen.query_one(PlayPane)
+        await until(lambda: play._shown is not None and play._shown.time_ms > 300)
+        await pilot.press("space")
+        assert play.marks is not None
+        times_ms = (play.marks.times_ns - play.marks.zero_ns) // 1_000_000
+        assert play.marks.point_at(play.marks.zero_ns + int(times_ms[-1]) * 1_000_000) is not None
