@@ -189,6 +189,20 @@ def test_a_hidden_window_pauses_and_its_place_stays_and_a_moved_one_is_followed(
             assert np.abs(image.astype(int) - RED).mean() < 12, "not what lies behind the window"
 
 
+def test_the_desktops_scale_and_the_windows_place_are_in_the_header(
+    center: MakeCenter, target: TargetWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.platforms.x11.X11Port.scale", lambda _port: 1.5)
+    engine = center()
+    do(engine, "record_toggle")
+    wait_until(lambda: engine.recorder.state().frames > 3, 5)
+    do(engine, "record_save")
+    with newest(engine) as session:
+        (view,) = session.metadata.views
+        assert (view.scale, session.metadata.scale) == (1.5, 1.5)
+        assert (view.left_px, view.top_px, view.width_px, view.height_px) == (*target.origin(), 320, 180)
+
+
 def test_nothing_captured_says_why_and_leaves_nothing(center: MakeCenter, target: TargetWindow) -> None:
     target.hide()
     engine = center()
