@@ -143,7 +143,7 @@ class Page:
         assert "exceptionDetails" not in said, said["exceptionDetails"]
         return said["result"].get("value")
 
-    async def until(self, text: str, timeout_s: float = 10.0) -> None:
+    async def until(self, text: str, timeout_s: float = 20.0) -> None:
         """Wait until the terminal was sent this text."""
         await until(lambda: text in self.drawn, timeout_s, lambda: f"no {text!r} in {self.drawn[-2000:]!r}; {self.complaints}")
 

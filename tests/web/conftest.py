@@ -40,7 +40,7 @@ class Served:
         """What a page of ours sends after the first visit."""
         return {"Cookie": f"secondseat={self.door.key}", "Origin": f"http://{self.host}"}
 
-    async def until_alone(self, timeout_s: float = 10.0) -> None:
+    async def until_alone(self, timeout_s: float = 20.0) -> None:
         """Wait until every child has ended."""
         async with asyncio.timeout(timeout_s):
             while self.face.children:

@@ -84,12 +84,12 @@ async def test_keys_reach_the_engine_and_f5_does_not_reload(browser: Browser, se
         page = await shown(browser, served)
         await page.until("r records, v saves, x discards, ! stops everything")
         await page.press("r")
-        await until(lambda: engine.state.recorder.phase == "recording", 5, lambda: engine.commands)
+        await until(lambda: engine.state.recorder.phase == "recording", 20, lambda: engine.commands)
         await page.until("REC")
         child = served.face.children
         await page.evaluate("addEventListener('keydown', event => setTimeout(() => window.kept = event.defaultPrevented), true)")
         await page.press("F5", "F5", 116)
-        await until(lambda: engine.state.recorder.phase == "unsaved", 5, lambda: engine.commands)
+        await until(lambda: engine.state.recorder.phase == "unsaved", 20, lambda: engine.commands)
         assert await page.evaluate("window.kept")  # from the browser, which would have loaded the page anew
         assert served.face.children == child
         await page.close()
@@ -106,7 +106,7 @@ async def test_two_browsers_at_once_and_leaving_ends_only_ones_own(browser: Brow
         await second.call("Emulation.setDeviceMetricsOverride", width=700, height=420, deviceScaleFactor=1, mobile=False)
         await second.until("[1 Act]")  # the line of tabs of a small terminal
         await second.press("D")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             while "left the face" not in await second.words():
                 await asyncio.sleep(0.05)
         await second.evaluate("document.getElementById('again').click()")
@@ -180,7 +180,7 @@ async def test_strangers_stay_outside(browser: Browser, serve: Serve, engine: En
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     async with serve(ATTACH) as served:
         without = await browser.open(served.url(), own_cookies=True)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while "Open the whole address" not in await without.evaluate("document.body.innerText"):
                 await asyncio.sleep(0.05)
         page = await shown(browser, served)
