@@ -82,7 +82,7 @@ class Shell:
             self._on_a_screen(line, b"D" if words[0] != "tmux" else None)
         elif words[:2] == ["secondseat", "headless"]:
             self.left_running.append(subprocess.Popen(words, cwd=self.folder, env=self.env, stderr=subprocess.DEVNULL))
-            wait_for(lambda: state() is not None and state().recorder.steps > 5, 50)  # type: ignore[union-attr]
+            wait_for(lambda: state() is not None and state().recorder.steps > 5, 90)  # type: ignore[union-attr]
         else:
             done = subprocess.run(
                 ["sh", "-c", line], cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=60, check=False
@@ -90,7 +90,7 @@ class Shell:
             assert done.returncode == 0, f"{line}: {done.stderr}"
             assert "Traceback" not in done.stderr
             if words[0] == "tmux":
-                wait_for(lambda: state() is not None or state("face") is not None, 40)
+                wait_for(lambda: state() is not None or state("face") is not None, 90)
 
     def _on_a_screen(self, line: str, leave: bytes | None) -> None:
         program = ["-c", f"import os; os.execvp('sh', ['sh', '-c', {line!r}])"]
@@ -134,7 +134,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, x_display: str) -> It
 
 
 @pytest.mark.x11
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_every_command_line_does_what_the_page_says(shell: Shell, target_window) -> None:  # type: ignore[no-untyped-def]
     target_window(title="My Game").focus()
     lines = [line for block in blocks("sh") for line in block if not line.startswith("printf")]
@@ -142,7 +142,7 @@ def test_every_command_line_does_what_the_page_says(shell: Shell, target_window)
     for line in lines:
         if line.startswith("secondseat headless") and state() is not None:
             Remote(endpoint_path()).stop()  # the page offers it instead of the one in tmux
-            wait_for(lambda: state() is None, 20)
+            wait_for(lambda: state() is None, 60)
         if line == "secondseat attach" and state() is None:
             shell.run("tmux new -d -s again secondseat headless --record")
         shell.run(line)
@@ -170,7 +170,7 @@ def test_the_unit_is_a_unit_and_its_command_runs(tmp_path: Path, monkeypatch: py
         env = {**{k: v for k, v in os.environ.items() if k != "DISPLAY"}, "XDG_STATE_HOME": str(tmp_path)}
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_for(lambda: state() is not None, 30)
+            wait_for(lambda: state() is not None, 50)
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(float(unit["Service"]["TimeoutStopSec"])) == 0
