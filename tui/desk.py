@@ -51,6 +51,8 @@ class Desk:
         self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
         self.doing: Doing | None = None
+        self.kept: dict[str, Any] = {}
+        """What was read last, by name: shown at once while it is read anew."""
 
     def quick(self, work: Callable[[], Any], done: Callable[[Any], object], failed: Callable[[Exception], object]) -> None:
         """Do something short after what was asked for before, never beside it."""

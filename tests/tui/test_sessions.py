@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from data import annotations
 from data.progress import Progress
 from tests.support.sessions import write_session
 from tui.app import SecondseatApp
+from tui.screens import data as data_screen
 from tui.screens.data import SessionsPane, SessionsScreen
 from tui.screens.dialogs import AskLetter, AskText
 from tui.screens.session import SessionScreen
@@ -256,6 +258,19 @@ async def test_only_what_is_seen_is_composed_and_thousands_stay_quick(workspace:
         assert pane.selected == 1999
         assert pane.chosen is not None
         assert pane.chosen.id in screen_text(app)
+
+
+async def test_opened_again_the_list_is_there_at_once_and_then_read_anew(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with sessions(workspace) as (app, pilot, _):
+        await pilot.press("escape")
+        held = threading.Event()
+        load = data_screen.load_sessions
+        monkeypatch.setattr(data_screen, "load_sessions", lambda root: held.wait(5) and load(root))
+        (workspace / "sessions" / "20261127T203100Z_play_arena").rename(workspace / "gone")
+        await pilot.press("s")
+        assert "Sessions  4" in screen_text(app)
+        held.set()
+        await until(lambda: "Sessions  3" in screen_text(app))
 
 
 async def test_an_empty_workspace_says_what_fills_it(tmp_path: Path) -> None:

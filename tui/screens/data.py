@@ -135,6 +135,9 @@ class SessionsPane(LinesPane):
     def reload(self) -> None:
         """Read the sessions anew; what is chosen and marked stays."""
         workspace = Path(self.face.newest.workspace)
+        kept_for, kept = self.face.desk.kept.get("sessions", (None, ([], [])))
+        if self._all is None and kept_for == workspace:
+            self._take(*kept)
 
         def failed(error: Exception) -> None:
             self._problem = f"the sessions of {workspace} cannot be read: {one_line(error)}"
@@ -145,11 +148,15 @@ class SessionsPane(LinesPane):
             return sessions, [data_rows.haystack(session) for session in sessions]
 
         def done(read: tuple[list[SessionInfo], list[str]]) -> None:
-            (self._all, self._haystacks), self._problem = read, ""
-            self.marked &= {session.id for session in self._all}
-            self.rearrange()
+            self.face.desk.kept["sessions"] = (workspace, read)
+            self._take(*read)
 
         self.face.desk.quick(work, done, failed)
+
+    def _take(self, sessions: list[SessionInfo], haystacks: list[str]) -> None:
+        self._all, self._haystacks, self._problem = sessions, haystacks, ""
+        self.marked &= {session.id for session in sessions}
+        self.rearrange()
 
     def rearrange(self) -> None:
         """Filter and order anew; the chosen session stays chosen while it is shown."""
