@@ -103,6 +103,9 @@ class ListScreen(Screen[None]):
 
 
 class DoctorPane(ListPane):
+    def key_words(self) -> list[tuple[str, str]]:
+        return [(self.key("doctor"), "look again"), ("esc", "back")]
+
     def compose_all(self, state: EngineState) -> list[Text]:
         palette = self.look.palette
         if not state.checks:
@@ -119,7 +122,7 @@ class DoctorScreen(ListScreen):
     """The checks; opening it looks again."""
 
     def body(self) -> LinesPane:
-        pane = DoctorPane("doctor", "Checks", "i look again  esc back")
+        pane = DoctorPane("doctor", "Checks")
         pane.add_class("full-pane")
         return pane
 
