@@ -74,11 +74,14 @@ def test_playing_keeps_the_original_pace_at_any_speed(video: Path, screens: list
         screen.player.seek(0)
         while screen.next().time_ms:
             pass
-        begin = time.monotonic()
+        before = time.monotonic()
         screen.player.play(True)
+        began = time.monotonic()
         time.sleep(0.6)
+        ending = time.monotonic()
         screen.player.play(False)
-        assert screen.player.time_ms == pytest.approx((time.monotonic() - begin) * 1000 * speed, abs=40 * speed)
+        after = time.monotonic()
+        assert (ending - began) * 1000 * speed - 1 <= screen.player.time_ms <= (after - before) * 1000 * speed
         times = [shown.time_ms for shown in screen.all()]
         assert times == sorted(times)
         screen.player.faster(2)
@@ -92,7 +95,7 @@ def test_a_screen_that_does_not_take_pictures_drops_them_and_never_lags(video: P
     assert screen.shown.empty()
     screen.player.drawn()
     late = screen.next()
-    assert late.time_ms == pytest.approx(screen.player.time_ms, abs=300)
+    assert late.time_ms > 700
     assert screen.shown.empty()
 
 
