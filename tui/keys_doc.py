@@ -51,7 +51,7 @@ def text() -> str:
         rows: list[str] = []
         for action in REGISTRY.in_scope(scope):
             keys = " ".join(f"`{key}`" for key in action.key_text().split(" / ") if key).replace("|", "\\|")
-            rows.append(f"| {keys or '(from the launcher)'} | {action.title} | `{action.id}` | {action.help} |")
+            rows.append(f"| {keys or '(enter on its row)'} | {action.title} | `{action.id}` | {action.help} |")
         if scope == "app":
             rows += [f"| `{key}` | the pane {title} | | |" for key, _, title, _ in PANES]
             rows.append("| `tab` `shift+tab` | the next pane, the one before | | |")

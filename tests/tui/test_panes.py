@@ -202,6 +202,26 @@ async def test_the_status_line_shows_the_last_hotkey_while_there_is_room() -> No
         assert "you fly" in first
 
 
+async def test_a_narrow_status_line_says_what_its_figures_count() -> None:
+    state = replace(full_state(), checks=(("display", "missing", "none"), ("capture", "missing", "none")))
+    async with face(FakeCenter(state)) as (app, pilot, _):
+        await pilot.resize_terminal(66, 24)
+        await pilot.pause()
+        first = screen_text(app).splitlines()[0]
+        assert "◆ train 38%" in first
+        assert "! 2 checks" in first
+
+
+async def test_a_check_tells_its_whole_remedy_on_a_narrow_terminal() -> None:
+    remedy = "no display: DISPLAY is not set: run inside a desktop session, or set DISPLAY to the screen's name, e.g. :0"
+    center = FakeCenter(replace(idle_state(), checks=(("display", "missing", remedy), ("disk", "ok", "118 GB free"))))
+    async with face(center, size=(80, 24)) as (app, pilot, _):
+        await pilot.press("i")
+        await until(lambda: "118 GB free" in screen_text(app))
+        inside = [line.strip("│ ") for line in screen_text(app).splitlines() if line.startswith("│")]
+        assert remedy in " ".join(filter(None, inside))
+
+
 async def test_the_key_that_an_empty_pane_names_does_what_it_says_there() -> None:
     async with face() as (_, pilot, center):
         await pilot.press("4", "p")

@@ -54,7 +54,7 @@ def _lines(values: dict[str, Any], defaults: dict[str, Any], table: str) -> list
         if isinstance(value, dict) and value:
             lines += _lines(cast(dict[str, Any], value), cast(dict[str, Any], default or {}), f"{table}{key}.")
         else:
-            shown = str(cast(object, value)) or '""'
+            shown = "not set" if value is None else str(cast(object, value)) or '""'
             lines.append(f"{'*' if value != default else ' '} {table}{key} = {shown}")
     return lines
 

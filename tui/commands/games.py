@@ -149,7 +149,7 @@ def check(
     watch: Annotated[str | None, typer.Option("--watch", metavar="TIME", help="show live what would be recorded, such as 10s")] = None,
     as_json: Json = False,
 ) -> None:
-    """Does the profile fit what is there: window, size, keys, gauges, detector? Nothing is written.
+    """Does a profile fit the game that is there? Window, size, keys, gauges, detector; nothing is written.
 
     The exit status is 1 when something is wrong.
     """
@@ -183,7 +183,7 @@ def check(
 
 @app.command()
 def use(context: typer.Context, name: Name, to: To = "", as_json: Json = False) -> None:
-    """Watch and play this game from now on: `game` and `[capture] source` in the settings file."""
+    """Watch and play this game from now on. Sets `game` and `[capture] source` in the settings file."""
     from data.settings_games import use_game
     from engine.game_builder_check import why_not_here
     from tui.commands.running import CommandError
@@ -225,7 +225,7 @@ def remove(
 
 @app.command()
 def undo(context: typer.Context, to: To = "", as_json: Json = False) -> None:
-    """The settings file as it was before the last change by `games`; a second time brings the change back."""
+    """Take back the last change by `games`. The settings file is as it was before; a second time brings the change back."""
     from data.settings_games import undo as take_back
 
     _tell(take_back(settings_file(context, to)), as_json)

@@ -21,7 +21,7 @@ ModeName = Literal["FIGHT", "LOOT", "FLEE", "EXPLORE", "CAUTIOUS"]
 
 @app.command("list")
 def list_(context: typer.Context, session: Id, as_json: Json = False) -> None:
-    """What the journal says, in the order it was said, and which mode holds when."""
+    """What was said, in that order, and which mode holds when."""
     from data.catalog import find
     from data.labels import mode_stretches, read
     from data.session import open_session

@@ -59,7 +59,7 @@ def record(
     spec = source_of(settings, source, window, monitor, region, pilot, seed, fps, session, loop)
     plan = Plan(spec, record=True, for_s=for_s, name="record", exact_name=False)
     line = StatusLine(headless)
-    line.say(f"recording{f' for {shown_duration(for_s)}' if for_s else ', Ctrl-C saves and ends'}")
+    line.say(f"starting, then recording{f' for {shown_duration(for_s)}' if for_s else ' until Ctrl-C, which saves'}")
     outcome = run_headless(
         settings,
         plan,

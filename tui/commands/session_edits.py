@@ -51,7 +51,7 @@ def cut(context: typer.Context, session: Id, start: From, end: To, as_json: Json
 
 
 def merge(context: typer.Context, sessions: Ids, as_json: Json = False) -> None:
-    """Make one new session of several, in the order in which they were recorded. The originals are kept.
+    """Join several sessions into a new one, oldest first. The originals are kept.
 
     They must be of one kind, game, profile and picture size. A gap is recorded at each seam.
     """

@@ -103,7 +103,7 @@ class StatusLine(LinesPane):
         job = running[0]
         more = f" +{len(running) - 1}" if len(running) > 1 else ""
         sign = self.look.glyphs.learning if job.kind in ("train", "detector") else self.look.glyphs.running
-        return (f"{sign} {job.title} {percent(job)}{more}", f"{sign} {percent(job)}{more}", self.look.palette.learn, 2)
+        return (f"{sign} {job.title} {percent(job)}{more}", f"{sign} {job.kind} {percent(job)}{more}", self.look.palette.learn, 2)
 
     def _pilot(self, state: EngineState) -> tuple[str, str, str, int]:
         bot, glyphs, palette = state.bot, self.look.glyphs, self.look.palette
@@ -143,12 +143,8 @@ class StatusLine(LinesPane):
             return (f"{glyphs.needs} {state.capture.notice}"[:60], f"{glyphs.needs} picture", palette.warn, 6)
         missing = [name for name, check, _ in state.checks if check == "missing"]
         if missing:
-            return (
-                f"{glyphs.needs} {len(missing)} check{'s' * (len(missing) > 1)}: {', '.join(missing)}",
-                f"{glyphs.needs} {len(missing)}",
-                palette.warn,
-                3,
-            )
+            count = f"{glyphs.needs} {len(missing)} check{'s' * (len(missing) > 1)}"
+            return (f"{count}: {', '.join(missing)}", count, palette.warn, 3)
         return None
 
 

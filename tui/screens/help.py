@@ -34,9 +34,7 @@ class KeysPane(ListPane):
             return [Text(f"No key or action with {self._words!r}; {self.key('keys_filter')} searches anew.", palette.dim)]
         panes = "-".join((min(registry.reserved), max(registry.reserved))) if registry.reserved else ""
         out.append(Text(f"{panes} choose a pane, tab goes to the next, enter runs a row, esc goes back.", palette.dim))
-        out.append(
-            Text('Other keys: in config.toml [keys] face = { id = "keys" }; docs/keys.md lists the ids.', palette.dim)
-        )
+        out.append(Text('Other keys: in config.toml [keys] face = { id = "keys" }; docs/keys.md lists the ids.', palette.dim))
         return out
 
     def _wanted(self, action: Action) -> bool:
@@ -46,7 +44,7 @@ class KeysPane(ListPane):
     def _line(self, action: Action) -> Text:
         palette = self.look.palette
         line = Text(no_wrap=True)
-        line.append(f"  {action.key_text() or 'from the launcher':<18}", palette.accent if action.keys else palette.dim)
+        line.append(f"  {action.key_text() or 'enter on its row':<18}", palette.accent if action.keys else palette.dim)
         line.append(f"{action.title:<35.35} " if self.size.width >= 100 else f"{action.title}  ", palette.strong)
         if self.size.width >= 100:
             line.append(f"{action.id:<18} ", palette.dim)

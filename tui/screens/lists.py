@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from engine.state import EngineState
-from tui.panes.base import LinesPane, face_of, highlighted
+from tui.panes.base import LinesPane, face_of, highlighted, wrapped
 from tui.panes.status import StatusLine
 from tui.panes.system import check_sign
 from tui.screens.live import FooterLine, HintLine
@@ -114,7 +114,10 @@ class DoctorPane(ListPane):
         out: list[Text] = []
         for name, check, text in state.checks:
             sign, style = check_sign(check, self.look)
-            out.append(Text.assemble((f" {sign} {name:<{width}}  {check:<8}", style), text))
+            head = f" {sign} {name:<{width}}  {check:<8}"
+            first, *more = wrapped(Text(text), self.size.width - len(head))
+            out.append(Text.assemble((head, style), first))
+            out += [Text.assemble(" " * len(head), part) for part in more]
         return out
 
 

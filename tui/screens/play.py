@@ -176,7 +176,8 @@ class PlayPane(LinesPane):
         if shown is None:
             return ""
         colours = {24: "all colours", 8: "256 colours", 4: "16 colours", 0: "no colour"}[shown.depth]
-        rate = f"{player.fps:.0f} pictures a second, " if player.playing and player.fps else ""
+        fps = round(player.fps)
+        rate = f"{fps} picture{'s' * (fps != 1)} a second, " if player.playing and player.fps else ""
         limit = f"at most {player.bytes_s / 1000:.0f} kB/s to the terminal{' over SSH' if self._ssh else ''}"
         return f"{rate}{shown.at.columns}x{2 * shown.at.rows} pixels, {colours}; {limit}"
 
