@@ -26,7 +26,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         "record",
         "Record",
         ("f5", "r"),
-        "start recording, pause it, go on",
+        "start a recording, or stop the running one",
         "record_toggle",
         group="Play",
         launcher="Record",

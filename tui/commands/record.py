@@ -46,7 +46,7 @@ def record(
     headless: Headless = False,
     as_json: Json = False,
 ) -> None:
-    """Record until the time is up, F6 or Ctrl-C; then save. F5 pauses and goes on, F7 discards.
+    """Record until the time is up, F6 or Ctrl-C; then save. F5 stops (F6 then saves) or begins anew, F7 discards.
 
     Only the keys of the game's profile are kept, and only while its window has the focus; while it has not, nothing is
     written. Example: secondseat record --source screen --window "My Game" --for 10m
