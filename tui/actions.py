@@ -26,7 +26,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         "record",
         "Record",
         ("f5", "r"),
-        "start a recording, or stop the running one",
+        "start a recording; again: stop it",
         "record_toggle",
         group="Play",
         launcher="Record",
