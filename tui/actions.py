@@ -69,7 +69,6 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         "Choose what is captured",
         ("o",),
         "the arena, or a window of the screen",
-        "source",
         form="source",
         group="Play",
         launcher="Source",

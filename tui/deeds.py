@@ -6,6 +6,7 @@ Screens and dialogs are imported when they are first opened: the first picture d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, cast
 
 from textual.app import App
@@ -27,13 +28,24 @@ def edit(app: SecondseatApp) -> None:
     if live is None or app.screen is not live:
         return
     action = live.query_one(ActionsPane).chosen
+    if action.id == "source":
+        source(app)
+        return
     if not action.form:
         app.tell("info", f"{action.title} has no parameters", log=False)
         return
     _open_form(app, action, lambda: app.run_action_id(action.id))
 
 
-def _open_form(app: SecondseatApp, action: Action, then: Callable[[], None]) -> None:
+def source(app: SecondseatApp) -> None:
+    """What is captured is chosen each time: the form begins with what was chosen last, at first with the settings' kind."""
+    action = app.registry["source"]
+    usual = {"kind": "screen"} if app.settings().capture.source == "screen" else {}
+    _open_form(app, action, lambda: app.send("source", **app.parameters(action)), usual)
+
+
+def _open_form(app: SecondseatApp, action: Action, then: Callable[[], None], usual: Mapping[str, object] = MappingProxyType({})) -> None:
+    """``usual``: values to begin with where none were kept."""
     from tui.parameters import Parameters
     from tui.screens.form import ParametersForm
 
@@ -42,7 +54,7 @@ def _open_form(app: SecondseatApp, action: Action, then: Callable[[], None]) -> 
             app.memory.keep_parameters(action.id, values.model_dump())
             then()
 
-    app.push_screen(ParametersForm(action, app.memory.parameters(action.id), app.settings()), accepted)
+    app.push_screen(ParametersForm(action, {**usual, **app.memory.parameters(action.id)}, app.settings()), accepted)
 
 
 def arm(app: SecondseatApp) -> None:
@@ -173,6 +185,7 @@ def palette(app: SecondseatApp) -> None:
 
 DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "edit": edit,
+    "source": source,
     "arm": arm,
     "stop_job": stop_job,
     "themes": themes,

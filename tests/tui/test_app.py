@@ -131,6 +131,26 @@ async def test_the_form_is_made_from_the_model_and_remembered(tmp_path: Path) ->
     assert kept == {"quick": False, "epochs": 7, "batch_size": None, "lr": None, "seed": None, "resume": False}
 
 
+@pytest.mark.parametrize("key", ["o", "e"])
+async def test_what_is_captured_is_chosen_before_anything_starts(key: str) -> None:
+    async with face() as (app, pilot, center):
+        pane = app.screen.query_one(ActionsPane)
+        pane.selected = [a.id for a in app.registry.launcher()].index("source")
+        await pilot.press(key)
+        form = app.screen
+        assert isinstance(form, ParametersForm)
+        assert center.commands == []
+        form.query_one("#field-kind", Select).value = "screen"
+        await pilot.press("tab", *"Game", "ctrl+r")
+        await until(lambda: center.commands)
+        assert center.commands == [("source", {"kind": "screen", "window": "Game"})]
+        center.commands.clear()
+        await pilot.press(key)
+        assert app.screen.query_one("#field-window", Input).value == "Game"
+        await pilot.press("escape")
+        assert center.commands == []
+
+
 async def test_only_an_explicit_key_writes_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unknown keys and comments stay; what a form keeps goes into the state folder alone."""
     from data.settings_io import load_settings
