@@ -219,7 +219,7 @@ class RecordingSink:
             return self._was_saved(writer, writer.settle(), decision.why)
         writer.unlock()
         trash_folder(writer.folder)
-        undo = "'secondseat sessions trash --undo last' brings it back"
+        undo = "'secondseat sessions undo' brings it back"
         return Outcome("info", f"discarded {writer.id}: it is in the trash, {undo}", "discard")
 
     def fail(self, why: str, end_ns: int) -> Outcome | None:

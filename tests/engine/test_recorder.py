@@ -73,6 +73,7 @@ def test_f7_discards_without_asking_and_can_be_undone(rig: MakeRig, keys: tuple[
     it.press(*keys)
     assert list_sessions(it.workspace) == []
     assert [info.frames for info in list_trash(it.workspace)] == [5]
+    assert it.said[-1].endswith("it is in the trash, 'secondseat sessions undo' brings it back")
     assert undo(it.workspace).frames == 5
 
 
