@@ -14,6 +14,7 @@ from data.workspace import Workspace
 SourceKind = Literal["arena", "arena_window", "screen", "video"]
 SOURCE_KINDS: Final[tuple[str, ...]] = get_args(SourceKind)
 PILOTS: Final = ("expert", "novice", "random")
+_NOWHERE: Final[dict[str, Any]] = {"window": "", "monitor": 0, "region": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,10 @@ class SourceSpec:
         )
 
     def changed(self, **spec: Any) -> SourceSpec:
-        """A copy with some fields changed. Raises ValueError with what is allowed."""
+        """A copy with some fields changed; a window, a monitor or a region that is named replaces the place before.
+
+        Raises ValueError with what is allowed.
+        """
         spec = {k: v for k, v in spec.items() if v is not None}
         known = {"kind", "pilot", "seed", "scale", "window", "monitor", "region", "fps", "session", "loop"}
         if unknown := sorted(set(spec) - known):
@@ -66,6 +70,8 @@ class SourceSpec:
             spec["pilot"] = ""
         if isinstance(spec.get("region"), str):
             spec["region"] = region_from_text(spec["region"])
+        if any(spec.get(name) for name in _NOWHERE):
+            spec = {**_NOWHERE, **spec}
         return replace(self, **spec)
 
     def describe(self) -> str:

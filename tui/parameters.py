@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from data.settings import LEVELS, Settings
+from engine.source_spec import region_from_text
 
 PilotName = Literal["expert", "novice", "random"]
 
@@ -42,7 +43,19 @@ class SourceParameters(Parameters):
         description="screen: part of the window's title; empty: the game's own",
         json_schema_extra=_setting("capture.window"),
     )
+    region: str = Field(
+        default="", max_length=100, description="screen: instead, left,top,width,height in px; the first two may be negative"
+    )
     fps: int | None = Field(default=None, ge=1, le=240, description="pictures per second", json_schema_extra=_setting("capture.fps"))
+
+    @field_validator("region")
+    @classmethod
+    def _one_place(cls, region: str, info: ValidationInfo) -> str:
+        if region:
+            region_from_text(region)
+            if info.data.get("window"):
+                raise ValueError("a window or a region: leave one of them empty")
+        return region
 
 
 class TrainParameters(Parameters):

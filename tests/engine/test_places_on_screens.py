@@ -109,3 +109,12 @@ def test_a_dry_run_tells_the_pixel_of_the_window_that_is_there() -> None:
     finally:
         bot.disarm()
         actuator.stop()
+
+
+def test_a_place_that_is_named_replaces_the_one_before() -> None:
+    spec = SourceSpec("screen", window="My Game")
+    region = spec.changed(region="-1920,-200,640,360")
+    assert (region.window, region.monitor, region.region) == ("", 0, Rect(-1920, -200, 640, 360))
+    assert region.changed(monitor=2).region is None
+    assert region.changed(window="My Game") == spec
+    assert region.changed(fps=50).region == region.region

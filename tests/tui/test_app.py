@@ -151,6 +151,28 @@ async def test_what_is_captured_is_chosen_before_anything_starts(key: str) -> No
         assert center.commands == []
 
 
+async def test_a_region_with_negative_numbers_can_be_typed_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "face.json"
+    async with face(memory=Memory(path)) as (app, pilot, center):
+        await pilot.press("o")
+        form = app.screen
+        assert isinstance(form, ParametersForm)
+        form.query_one("#field-kind", Select).value = "screen"
+        window, region = (form.query_one(f"#field-{name}", Input) for name in ("window", "region"))
+        for typed, told in (("-1920,-200,640", "left,top,width,height"), ("0,0,4,4", "at least 16x16")):
+            region.value = typed
+            await pilot.press("ctrl+r")
+            assert told in screen_text(app)
+        window.value, region.value = "Game", "-1920,-200,640,360"
+        await pilot.press("ctrl+r")
+        assert "leave one of them empty" in screen_text(app)
+        window.value = ""
+        await pilot.press("ctrl+r")
+        await until(lambda: center.commands)
+        assert center.commands == [("source", {"kind": "screen", "region": "-1920,-200,640,360"})]
+    assert json.loads(path.read_text())["parameters"]["source"]["region"] == "-1920,-200,640,360"
+
+
 async def test_only_an_explicit_key_writes_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unknown keys and comments stay; what a form keeps goes into the state folder alone."""
     from data.settings_io import load_settings
