@@ -159,6 +159,7 @@ async def test_a_region_with_negative_numbers_can_be_typed_and_kept(tmp_path: Pa
         assert isinstance(form, ParametersForm)
         form.query_one("#field-kind", Select).value = "screen"
         window, region = (form.query_one(f"#field-{name}", Input) for name in ("window", "region"))
+        assert window.placeholder == "", "the settings name no window"
         for typed, told in (("-1920,-200,640", "left,top,width,height"), ("0,0,4,4", "at least 16x16")):
             region.value = typed
             await pilot.press("ctrl+r")

@@ -80,7 +80,8 @@ class ParametersForm(ModalScreen[Parameters | None]):
         """What an empty field means."""
         path = setting_of(self._model, name, self._level, self._quick())
         if path:
-            return f"{in_force(self._settings, path)}, as the settings say"
+            said = in_force(self._settings, path)
+            return f"{said}, as the settings say" if said else ""
         if info.default is None:
             return "each level's own, as the settings say" if self._level == "all" else "the usual"
         return f"{info.default}, the usual" if info.default else ""
