@@ -112,7 +112,8 @@ def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report
             found.append(steps)
     if not found:
         why = f"; left out: {'; '.join(left_out[:5])}" if left_out else ""
-        raise NothingToLearn(f"no sessions of {game} to learn from in {root / 'sessions'}{why}; record some play first: secondseat record")
+        begin = "or record more" if left_out else "record some play first"
+        raise NothingToLearn(f"no sessions of {game} to learn from in {root / 'sessions'}{why}; {begin}: secondseat record")
     return found, left_out
 
 

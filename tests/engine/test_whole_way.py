@@ -10,6 +10,7 @@ from engine.evaluate import evaluate, keep
 from engine.record_arena import record_session
 from engine.runtime.progress import Progress
 from engine.training import NothingToLearn, train_levels
+from tests.support.sessions import frame, new_writer
 
 
 @pytest.mark.timeout(240)
@@ -37,6 +38,12 @@ def test_a_moved_workspace_trains_flies_and_scores(tmp_path: Path) -> None:
 
 def test_an_empty_workspace_says_how_to_begin(tmp_path: Path) -> None:
     with pytest.raises(NothingToLearn, match="secondseat record"):
+        train_levels(tmp_path, "all")
+    writer = new_writer(tmp_path)
+    writer.write_frame(frame(0))
+    writer.close("saved")
+    told = f"{writer.id}: nothing perceived yet; run: secondseat data perceive {writer.id}; or record more: secondseat record"
+    with pytest.raises(NothingToLearn, match=f"{told}$"):
         train_levels(tmp_path, "all")
     with pytest.raises(NothingToLearn, match="no such folder"):
         train_levels(tmp_path, "executor", data_dir=str(tmp_path / "nowhere"))
