@@ -85,8 +85,8 @@ def test_pictures_come_only_while_somebody_looks(socket: Path, attach) -> None:
         center = attach()
         assert center.wait_ready(5)
         begun = time.monotonic()
-        assert center.picture(80, 40) is None, "the first look does not wait"
-        assert time.monotonic() - begun < 0.1
+        assert center.picture(80, 40) in (None, shown)
+        assert time.monotonic() - begun < 0.1, "no look waits"
         wait_for(lambda: center.picture(80, 40) == shown)
         wait_for(lambda: not [t for t in threading.enumerate() if t.name == "secondseat-picture"], 6)
 

@@ -60,6 +60,7 @@ class RecorderRig:
 
     def press(self, *keys: str) -> None:
         for key in keys:
+            assert self.recorder.wait()  # in real time pictures are in the ring long before the next key
             self.recorder.press(key)  # type: ignore[arg-type]
         assert self.recorder.wait()
 

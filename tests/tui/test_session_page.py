@@ -146,7 +146,7 @@ async def test_the_picture_follows_the_cursor_and_its_thread_ends(folder: Path) 
         assert any(thread.name == "secondseat-pictures" for thread in threading.enumerate())
         await pilot.press("escape")
         await until(lambda: not any(thread.name == "secondseat-pictures" for thread in threading.enumerate()))
-    assert not {t.name for t in threading.enumerate() if t.name.startswith("secondseat")} - before
+    await until(lambda: not {t.name for t in threading.enumerate() if t.name.startswith("secondseat")} - before)
 
 
 async def test_a_stretch_becomes_a_session_and_a_clip(folder: Path, tmp_path: Path) -> None:
