@@ -45,11 +45,11 @@ async def record_undo(center: ControlCenter) -> str:
     return f"taken back from the trash: {restored.id}"
 
 
-async def stop_all(center: ControlCenter, reason: str = "stop all") -> str:
+async def stop_all(center: ControlCenter, reason: str = "STOP ALL") -> str:
     """F8: hands off at once, save what is recorded, stop the jobs' asking for more."""
     center.bot.stop(reason)
     saved = await _finish_recording(center, f"stopped ({reason})")
-    return saved or f"stopped: {reason}"
+    return saved or f"stopped ({reason}): the bot has let go of every key"
 
 
 async def source(center: ControlCenter, **spec: Any) -> str:
@@ -201,9 +201,7 @@ async def _ensure_rig(center: ControlCenter) -> None:
 
 
 async def _count_sessions(center: ControlCenter) -> None:
-    from data.catalog import list_sessions
-
-    center.note_sessions(len(await asyncio.to_thread(list_sessions, center.workspace.root)))
+    await asyncio.to_thread(center.count_kept)
 
 
 def _job(center: ControlCenter, kind: str, title: str, arguments: dict[str, Any]) -> str:

@@ -27,6 +27,7 @@ from engine.alerts import Alerts
 from engine.bot import Bot
 from engine.commands import COMMANDS, EngineError
 from engine.duties import Duties
+from engine.kept import count_kept
 from engine.notices import NoticeHandler, log_to_file
 from engine.recorder import Recorder, RecordingSettings
 from engine.recorder_machine import KeyNames
@@ -94,7 +95,7 @@ class ControlCenter:
         self._keep_jobs = False
         self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time(), pid=os.getpid(), version=own_version())
         self._lag_ms = Spread(600)
-        self._sessions = 0
+        self._kept = (0, 0)
         self._served = ("", 0)
         self._process = psutil.Process()
         self._extra: list[TaskService] = []
@@ -232,12 +233,15 @@ class ControlCenter:
             await self._shut_down()
 
     def _recover(self) -> None:
-        from data.catalog import list_sessions
         from data.recovery import recover_all
 
         for report in recover_all(self.workspace.root):
             log.warning("%s", report.message)
-        self._sessions = len(list_sessions(self.workspace.root))
+        self.count_kept()
+
+    def count_kept(self) -> None:
+        """Count anew what the workspace holds; it reads the disk."""
+        self._kept = count_kept(self.workspace.root)
 
     def _start_hotkeys(self) -> None:
         from engine.input.hotkeys import Hotkeys
@@ -262,13 +266,10 @@ class ControlCenter:
         self.supervisor.check()
         if self.hotkeys is not None and self.hotkeys.look():
             await asyncio.to_thread(self.hotkeys.revive)
-        if self.jobs is not None:
-            self._note_ended(self.jobs)
+        if self.jobs is not None and self._note_ended(self.jobs):
+            await asyncio.to_thread(self.count_kept)
         if self.rig is not None:
             await self.rig.housekeeping()
-
-    def note_sessions(self, count: int) -> None:
-        self._sessions = count
 
     def note_served(self, name: str, viewers: int) -> None:
         """Under which name this engine can be reached, and how many faces are attached."""
@@ -333,10 +334,13 @@ class ControlCenter:
         for title in jobs.kill_all():
             log.warning("%s was ended before it had saved by itself; its last checkpoint stays", title)
 
-    def _note_ended(self, jobs: JobRunner) -> None:
-        for job in jobs.poll():
-            level = logging.INFO if job.phase == "done" else logging.WARNING
+    def _note_ended(self, jobs: JobRunner) -> bool:
+        """Tell of jobs that have ended; whether there were any."""
+        ended = jobs.poll()
+        for job in ended:
+            level = {"done": logging.INFO, "failed": logging.ERROR}.get(job.phase, logging.WARNING)
             log.log(level, "%s: %s%s", job.title, job.phase, f": {job.message}" if job.message else "")
+        return bool(ended)
 
     def _publish(self) -> None:
         rig = self.rig
@@ -358,7 +362,8 @@ class ControlCenter:
             notices=notices,
             notice_count=notice_count,
             checks=self.checks,
-            sessions=self._sessions,
+            sessions=self._kept[0],
+            policies=self._kept[1],
             system=self._system(),
         )
         if rig is not None:

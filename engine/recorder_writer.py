@@ -245,7 +245,9 @@ class RecordingSink:
     def _was_saved(self, writer: SessionWriter, metadata: Metadata, why: str) -> Outcome:
         if self._saved is not None:
             self._saved(writer.folder)
-        return Outcome("info", f"{why + ': ' if why else ''}saved {writer.id} ({_figures(metadata)})", "save", writer.id)
+        blind = metadata.profile.detector and not metadata.counts.steps
+        cure = f"; the detector was still loading: secondseat data perceive {writer.id} makes its steps" if blind else ""
+        return Outcome("info", f"{why + ': ' if why else ''}saved {writer.id} ({_figures(metadata)}){cure}", "save", writer.id)
 
 
 def _figures(metadata: Metadata) -> str:

@@ -172,6 +172,7 @@ class EngineState:
     notice_count: int = 0  # all since the start
     checks: tuple[tuple[str, str, str], ...] = ()  # doctor's lines: name, state ("ok", "warn", "missing"), text
     sessions: int = 0  # saved sessions in the workspace
+    policies: int = 0  # whole policies in it
 
     def doing(self) -> list[str]:
         """What runs that leaving would end or leave behind, for a person."""

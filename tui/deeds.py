@@ -69,6 +69,9 @@ def arm(app: SecondseatApp) -> None:
             {"f": lambda: app.send("fly"), "d": lambda: app.send("disarm")},
         )
         return
+    if not app.newest.policies:
+        app.tell("warning", f"nothing can fly yet: {app.registry['train_all'].first_key()} trains a policy from your recordings")
+        return
     action = app.registry["arm"]
     params = app.parameters(action)
     params.pop("dry_run", None)

@@ -31,7 +31,7 @@ def next_step(state: EngineState, phase: Phase, trained: bool) -> str:
     if not state.sessions:
         return "demo" if state.capture.source == "none" else "record"
     trained = trained or any(job.kind == "train" and job.phase == "done" for job in state.jobs)
-    return "arm" if trained else "train_all"
+    return "arm" if trained and state.policies else "train_all"
 
 
 def hint(step: str, phase: Phase, failure: str, registry: Registry, look: Look) -> Text:

@@ -67,6 +67,7 @@ def full_state(workspace: str = "") -> EngineState:
         ),
         checks=CHECKS,
         sessions=4,
+        policies=1,
     )
 
 

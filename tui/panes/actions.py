@@ -105,7 +105,9 @@ class ActionsPane(LinesPane):
             phase = state.bot.phase
             if phase == "flying":
                 return glyphs.running, ("flying",), palette.bad
-            return (glyphs.off, (), "") if phase == "disarmed" else (glyphs.needs, (phase,), palette.warn)
+            if phase != "disarmed":
+                return glyphs.needs, (phase,), palette.warn
+            return (glyphs.off, (), "") if state.policies else (glyphs.off, ("needs a policy",), palette.dim)
         job = self.job_of(action, state)
         if job is not None:
             match job.phase:
@@ -121,6 +123,8 @@ class ActionsPane(LinesPane):
                     return glyphs.good, (*self._result(action), "done"), palette.good
         if action.command == "train" and action.fixed.get("level") != "detector" and not state.sessions:
             return "", (f"{action.first_key()}  needs a session".strip(), "needs a session"), palette.dim
+        if action.id == "evaluate" and not state.policies:
+            return "", ("needs a policy",), palette.dim
         result = self._result(action)
         return "", (f"{result[0]}  {action.first_key()}".strip(), *result) if result else (), palette.dim
 
