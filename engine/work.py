@@ -14,9 +14,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
+
 from engine.runtime.progress import EtaReport, Progress, ProgressFile, Report
 
 log = logging.getLogger(__name__)
+
+NICE: Final = 10
 
 
 class WorkError(Exception):
@@ -68,12 +72,22 @@ def perceive(report: Report, workspace: str, session: str, **options: Any) -> st
 WORK: Final[Mapping[str, Callable[..., str]]] = {"train": train, "detector": detector, "evaluate": evaluate, "perceive": perceive}
 
 
+def _step_back() -> None:
+    """A job takes what the live path, the game and the face leave: a person may be playing. Its workers do as it does."""
+    process = psutil.Process()
+    if sys.platform == "win32":
+        process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+    else:
+        process.nice(max(process.nice(), NICE))
+
+
 def main(argv: list[str]) -> int:
     """The child of a job. Ctrl-C (SIGINT), SIGTERM and Ctrl-Break save and stop; the exit status is 0 only when all was done."""
     kind, arguments, path = argv[0], json.loads(argv[1]), Path(argv[2])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGBREAK", signal.SIGTERM)):
         signal.signal(number, signal.default_int_handler)  # a parent in the background may have left SIGINT ignored
+    _step_back()
     told = ProgressFile(path)
     told(Progress("starting", 0.0))
     try:

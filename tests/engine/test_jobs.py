@@ -17,6 +17,7 @@ from data.locks import Identity, identity
 from engine.runtime.jobs import JobRunner, child_environment
 from engine.runtime.progress import EtaReport, Progress, ProgressFile, last_line, part
 from engine.state import JobState
+from engine.work import NICE
 
 
 def ended(jobs: JobRunner, timeout_s: float = 40.0) -> JobState:
@@ -205,3 +206,11 @@ def test_parts_of_a_job_add_up_and_get_a_time_left() -> None:
     assert told[0].done == pytest.approx(0.75)
     assert told[0].stage == "training: epoch 1"
     assert told[0].eta_s == pytest.approx(10.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nice values are of POSIX")
+@pytest.mark.parametrize(("before", "after"), [(0, NICE), (NICE + 5, NICE + 5)])
+def test_a_job_stands_back_behind_the_game_and_the_face(before: int, after: int) -> None:
+    code = f"import os, engine.work; os.nice({before} - os.nice(0)); engine.work._step_back(); print(os.nice(0))"
+    done = subprocess.run([sys.executable, "-c", code], env=child_environment(), capture_output=True, text=True, check=True)
+    assert int(done.stdout) == after
