@@ -103,7 +103,7 @@ def run_headless(
         reason = _carry_out(center, plan, say, told, follow) or (f"{signal_name} was received" if signal_name else "")
         if doing := center.snapshot().doing():
             say(f"ending: {reason or center.stop_reason}; saving {', '.join(doing)}")
-        center.request_stop(reason or "left")
+        center.request_stop(reason or center.stop_reason or "left")
         left_over = center.stop()
         follow.turn(force=True)
         state = center.snapshot()
