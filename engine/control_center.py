@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engine")  # what a person calls it
 
-SNAPSHOT_S = 0.1
+SNAPSHOT_S, IDLE_SNAPSHOT_S = 0.1, 0.4
 HOUSEKEEPING_S = 0.5
 JOBS_LEFT_S = 0.5
 """So long before the deadline, jobs that have not ended are ended by force."""
@@ -220,9 +220,10 @@ class ControlCenter:
         housekeeping_s = 0.0
         try:
             while not self._stop_asked.is_set():
-                due_s = time.monotonic() + SNAPSHOT_S
+                pause_s = SNAPSHOT_S if self.rig is not None or self._state.doing() else IDLE_SNAPSHOT_S
+                due_s = time.monotonic() + pause_s
                 try:
-                    await asyncio.wait_for(self._stop_asked.wait(), SNAPSHOT_S)
+                    await asyncio.wait_for(self._stop_asked.wait(), pause_s)
                 except TimeoutError:
                     self._lag_ms.add(max(0.0, (time.monotonic() - due_s) * 1e3))
                 if time.monotonic() - housekeeping_s >= HOUSEKEEPING_S:
