@@ -73,7 +73,12 @@ def full_state(workspace: str = "") -> EngineState:
 
 def idle_state(workspace: str = "") -> EngineState:
     return EngineState(
-        sequence=1, time_s=WHEN_S, workspace=workspace, checks=CHECKS, system=SystemState(3, 300, 0.4, "x11", actuator="off", display=":99")
+        sequence=1,
+        time_s=WHEN_S,
+        workspace=workspace,
+        checks=CHECKS,
+        policies=1,
+        system=SystemState(3, 300, 0.4, "x11", actuator="off", display=":99"),
     )
 
 

@@ -68,6 +68,17 @@ async def test_arming_asks_names_the_window_and_enter_does_not_confirm() -> None
         assert center.commands == [("arm", {"dry_run": True}), ("fly", {})]
 
 
+async def test_without_a_policy_nothing_is_asked_and_the_rows_say_why() -> None:
+    center = FakeCenter(replace(idle_state(), sessions=3, policies=0))
+    async with face(center) as (app, pilot, _):
+        app.update_all()
+        await until(lambda: screen_text(app).count("needs a policy") == 2)
+        await pilot.press("a")
+        await until(lambda: "nothing can fly yet: t trains a policy" in screen_text(app))
+        assert not isinstance(app.screen, AskLetter)
+        assert center.commands == []
+
+
 async def test_arming_while_flying_offers_to_disarm() -> None:
     async with face(FakeCenter(full_state())) as (app, pilot, center):
         app.update_all()

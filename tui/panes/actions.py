@@ -107,7 +107,7 @@ class ActionsPane(LinesPane):
                 return glyphs.running, ("flying",), palette.bad
             if phase != "disarmed":
                 return glyphs.needs, (phase,), palette.warn
-            return (glyphs.off, (), "") if state.policies else (glyphs.off, ("needs a policy",), palette.dim)
+            return (glyphs.off, ("needs a policy",), palette.dim) if _no_policy(state) else (glyphs.off, (), "")
         job = self.job_of(action, state)
         if job is not None:
             match job.phase:
@@ -123,7 +123,7 @@ class ActionsPane(LinesPane):
                     return glyphs.good, (*self._result(action), "done"), palette.good
         if action.command == "train" and action.fixed.get("level") != "detector" and not state.sessions:
             return "", (f"{action.first_key()}  needs a session".strip(), "needs a session"), palette.dim
-        if action.id == "evaluate" and not state.policies:
+        if action.id == "evaluate" and _no_policy(state):
             return "", ("needs a policy",), palette.dim
         result = self._result(action)
         return "", (f"{result[0]}  {action.first_key()}".strip(), *result) if result else (), palette.dim
@@ -217,3 +217,8 @@ class ActionsPane(LinesPane):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()
         self.move(1)
+
+
+def _no_policy(state: EngineState) -> bool:
+    """Whether the engine has counted, and found none."""
+    return state.sequence > 0 and not state.policies
