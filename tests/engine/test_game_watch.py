@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def test_keys_count_only_in_the_window_and_the_steering_ones_never(target_window
         other.focus()
         assert not watch.focus()
         person.key(P)
+        time.sleep(0.1)  # whose key it is is asked when it is heard
         mine.focus()
         person.key(W)
         wait_until(lambda: dict(watch.counts())["w"] == 3, 10, "the third w")
