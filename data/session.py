@@ -231,10 +231,6 @@ class SessionWriter:
         self.metadata.pressed_ns = time_ns
         self._dirty = True
 
-    def set_scale(self, scale: float) -> None:
-        """The scale of the views that follow."""
-        self.metadata.scale = scale
-
     def flush_due(self) -> None:
         """Flushes when a second has passed; to be called now and then when nothing is written."""
         if time.monotonic() - self._flushed_s >= FLUSH_S:

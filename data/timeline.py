@@ -89,19 +89,6 @@ class Timeline:
     def duration_s(self) -> float:
         return (self.end_ns - self.start_ns) / 1e9
 
-    def edges_ns(self, columns: int) -> I64:
-        """int64 [columns + 1]: where ``columns`` buckets of equal length begin and end."""
-        return np.linspace(self.start_ns, self.end_ns, columns + 1).astype(np.int64)
-
-    def frame_counts(self, columns: int) -> I64:
-        """int64 [columns]: pictures in each bucket."""
-        return np.histogram(self.frame_times_ns, self.edges_ns(columns))[0].astype(np.int64)
-
-    def column_of(self, time_ns: int, columns: int) -> int:
-        """The bucket that a moment falls into; the nearest one for a moment outside."""
-        length = max(1, self.end_ns - self.start_ns)
-        return min(columns - 1, max(0, (time_ns - self.start_ns) * columns // length))
-
 
 @dataclass(frozen=True, slots=True)
 class CursorTrack:

@@ -242,11 +242,6 @@ class Rig:
             return self.spec.kind
         return self._actuator.text() if self._actuator is not None else "off"
 
-    def listener_text(self) -> str:
-        if self._screen is None:
-            return self.spec.kind
-        return self._input.text if self._input is not None else "off"
-
     # ---- inside
 
     @property

@@ -23,10 +23,6 @@ log = logging.getLogger(__name__)
 NICE: Final = 10
 
 
-class WorkError(Exception):
-    """The work could not be done; the text says what is missing and what to do."""
-
-
 def train(report: Report, workspace: str, level: str = "all", training: Mapping[str, Any] | None = None, **options: Any) -> str:
     """Train one level or all three on the sessions of a workspace; ``training`` are the settings of that name."""
     from data.settings import TrainingSettings

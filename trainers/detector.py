@@ -20,7 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -359,10 +359,6 @@ def _largest_difference(network: Any, path: Path, samples: np.ndarray) -> tuple[
             gap = np.abs(ours[:, :4] - theirs[:, :4]).transpose(0, 2, 1)[found]
             box_px = max(box_px, float(gap.max()))
     return box_px, score
-
-
-def settings_as_json(settings: DetectorSettings) -> dict[str, Any]:
-    return asdict(settings)
 
 
 def _ignore(progress: DetectorProgress) -> None:

@@ -71,16 +71,6 @@ def place(image_size: tuple[int, int], columns: int, rows: int) -> Place:
     return Place((columns - across) // 2, (rows - down) // 2, across, down)
 
 
-def cell_to_point(column: int, row: int, columns: int, rows: int, image_size: tuple[int, int]) -> tuple[float, float] | None:
-    """The point (0..1) of the picture in the middle of a cell, when it was drawn by ``picture_lines`` into ``columns`` x
-    ``rows``; None beside the picture."""
-    at = place(image_size, columns, rows)
-    x, y = column - at.left, row - at.top
-    if not (0 <= x < at.columns and 0 <= y < at.rows):
-        return None
-    return (x + 0.5) / at.columns, (y + 0.5) / at.rows
-
-
 def shrink(image: Image, at: Place) -> Image:
     """The picture at two pixels a cell: uint8 RGB [2 * rows, columns, 3], a copy that may be drawn on."""
     cv2 = opencv()

@@ -112,11 +112,6 @@ class Looks:
 ASCII_LOOKS: Final = Looks("-", "x", "'|H", ASCII_BLOCKS)
 
 
-def from_first_picture(timeline: Timeline) -> Timeline:
-    """The timeline beginning where the session's own time does, which counts from its first picture when it has any."""
-    return replace(timeline, start_ns=int(timeline.frame_times_ns[0])) if len(timeline.frame_times_ns) else timeline
-
-
 def rows(timeline: Timeline, view: View, looks: Looks) -> list[Row]:
     """All lanes of the view: modes by source, who acts, what the recording tells, clicks, keys (busiest first), pictures."""
     out = [_modes(timeline.modes, source, view, looks) for source in ("human", "vlm", "rules") if _has(timeline.modes, source)]

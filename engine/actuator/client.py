@@ -182,10 +182,6 @@ class Actuator:
     def release_all(self) -> None:
         self._tell({"op": "release"})
 
-    def emergency_stop(self, reason: str) -> None:
-        """As the stop key: everything is released, and flying again takes arming."""
-        self._tell({"op": "stop", "reason": reason})
-
     def stop(self, timeout_s: float = 2.0) -> None:
         """Releases everything and ends the process; within the deadline, by force if need be."""
         process = self._process

@@ -1,9 +1,8 @@
-"""Between stages stands a mailbox of the newest value, or a bounded queue that drops and counts. Nothing piles up."""
+"""Between stages stands a mailbox of the newest value: nothing piles up, nothing waits."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -49,36 +48,3 @@ class Newest(Generic[T]):
     def clear(self) -> None:
         with self._condition:
             self._value = None
-
-
-class BoundedQueue(Generic[T]):
-    """A queue of at most ``limit`` values. When it is full, ``offer`` refuses and counts; it never blocks."""
-
-    def __init__(self, limit: int) -> None:
-        if limit < 1:
-            raise ValueError(f"a queue of {limit} values holds nothing; use 1 or more")
-        self.limit = limit
-        self.dropped = 0
-        self._condition = threading.Condition()
-        self._values: deque[T] = deque()
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def offer(self, value: T) -> bool:
-        """Add a value; False when there was no room (then it is dropped and counted)."""
-        with self._condition:
-            if len(self._values) >= self.limit:
-                self.dropped += 1
-                return False
-            self._values.append(value)
-            self._condition.notify()
-            return True
-
-    def take_all(self, timeout_s: float) -> list[T]:
-        """Everything in the queue, in order; waits up to ``timeout_s`` for a first value."""
-        with self._condition:
-            self._condition.wait_for(lambda: bool(self._values), timeout_s)
-            values = list(self._values)
-            self._values.clear()
-            return values

@@ -121,11 +121,6 @@ class VideoSource:
         return self._recording.session.metadata.profile
 
     @property
-    def position_s(self) -> float:
-        """Where in the session the playback is, in s from the session's start."""
-        return self._position_ns / 1e9
-
-    @property
     def cursor(self) -> tuple[float, float] | None:
         """Where the pointer was, in 0..1; None before it is known."""
         return self._cursor

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from engine.runtime.mailbox import BoundedQueue, Newest
+from engine.runtime.mailbox import Newest
 from engine.runtime.pacing import Pacer, Rate, Schedule
 from engine.runtime.service import TaskService, ThreadService
 from engine.runtime.supervisor import Restart, Supervisor
@@ -30,16 +30,6 @@ def test_newest_wakes_a_waiter() -> None:
     slot: Newest[str] = Newest()
     threading.Timer(0.02, slot.put, ("new",)).start()
     assert slot.wait_newer(0, 2.0) == ("new", 1)
-
-
-def test_a_full_queue_drops_and_counts_and_never_blocks() -> None:
-    queue: BoundedQueue[int] = BoundedQueue(3)
-    accepted = [queue.offer(i) for i in range(5)]
-    assert accepted == [True, True, True, False, False]
-    assert queue.dropped == 2
-    assert queue.take_all(0.0) == [0, 1, 2]
-    with pytest.raises(ValueError, match="holds nothing"):
-        BoundedQueue(0)
 
 
 def test_a_late_turn_skips_to_the_newest_slot_and_stays_on_the_grid() -> None:

@@ -7,7 +7,7 @@ import pytest
 from rich.color import ColorType
 
 from tui import halfblock
-from tui.halfblock import cell_to_point, picture_lines, place
+from tui.halfblock import picture_lines, place
 
 
 def scene(width: int = 640, height: int = 360) -> np.ndarray:
@@ -41,17 +41,6 @@ def test_the_aspect_is_kept_and_the_picture_is_in_the_middle(size: tuple[int, in
     lines = picture_lines(np.full((size[1], size[0], 3), 200, np.uint8), columns, rows)
     assert len(lines) == rows
     assert [bool(line.plain.strip() or line.spans) for line in lines] == [at.top <= y < at.top + at.rows for y in range(rows)]
-
-
-def test_a_cell_leads_back_to_its_point_of_the_picture() -> None:
-    image = np.zeros((120, 200, 3), np.uint8)
-    image[60:70, 150:160] = 255
-    lines = picture_lines(image, 100, 40, colours=False)
-    bright = [(x, y) for y, line in enumerate(lines) for x, character in enumerate(line.plain) if character == "@"]
-    points = [cell_to_point(x, y, 100, 40, (200, 120)) for x, y in bright]
-    assert points
-    assert all(p is not None and 0.74 < p[0] < 0.81 and 0.49 < p[1] < 0.6 for p in points)
-    assert cell_to_point(0, 0, 100, 40, (200, 120)) is None
 
 
 def test_without_colour_brightness_becomes_ascii() -> None:

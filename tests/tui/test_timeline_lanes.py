@@ -98,9 +98,6 @@ def test_the_ruler_counts_from_the_sessions_start() -> None:
     assert text.index("|0:00") == 0
     assert text.index("|0:04") == 24
     assert len(text) == 60
-    early = made(start_ns=3 * S, frame_times_ns=np.array([4 * S, 5 * S]))
-    assert lanes.from_first_picture(early).start_ns == 4 * S
-    assert lanes.from_first_picture(made(start_ns=3 * S)).start_ns == 3 * S
     assert "|0:03.4" in lanes.ruler(replace(View.whole(0, 10 * S, 80), left_ns=3 * S, span_ns=S))
 
 

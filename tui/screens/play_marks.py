@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from data.schema import Image
 from tui.overlay import CYAN, cross, outline
-from tui.timeline import from_first_picture
 
 if TYPE_CHECKING:
     from data.timeline import Timeline
@@ -65,4 +64,4 @@ def load_marks(folder: Path) -> Marks:
             seen = ~np.isnan(steps.cursor).any(axis=1)
             times, points = steps.time_ns[seen], steps.cursor[seen]
         order = np.argsort(times, kind="stable")
-        return Marks(from_first_picture(read_timeline(folder)), session.metadata.clock.monotonic_ns, times[order], points[order])
+        return Marks(read_timeline(folder), session.metadata.clock.monotonic_ns, times[order], points[order])

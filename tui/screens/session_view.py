@@ -36,7 +36,7 @@ def load(folder: Path) -> Loaded:
     from data.metadata import read_metadata
     from data.timeline import read_timeline
 
-    return Loaded(describe(folder), read_metadata(folder), lanes.from_first_picture(read_timeline(folder)))
+    return Loaded(describe(folder), read_metadata(folder), read_timeline(folder))
 
 
 class TimelinePane(LinesPane):
