@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from data.files import sync_folder
+from data.files import replace_path, sync_folder
 from data.locks import SessionLock
 from data.metadata import read_metadata
 from data.steps_arrow import events_schema, read_stream, steps_schema
@@ -75,7 +75,7 @@ def _pack(folder: Path, name: str, schema: Any) -> tuple[int, int] | None:
                 raise CompactionError(f"{folder.name}: {name} read back differently from what was written; the stream is kept")
             if new.stat().st_size >= before:
                 return None
-            os.replace(new, packed)
+            replace_path(new, packed)
         finally:
             new.unlink(missing_ok=True)
         sync_folder(folder)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from data.catalog import session_folders
-from data.files import free_bytes, sync_folder
+from data.files import free_bytes, replace_path, sync_folder
 from data.locks import LOCK_NAME, Locked, SessionLock, writer_alive
 from data.metadata import METADATA_NAME, Metadata, Recovery, SessionError, Stretch, parse, read_metadata, read_raw, write_metadata
 from data.steps_arrow import TableWriter, events_schema, read_table, steps_schema
@@ -171,7 +171,7 @@ def _tidy(folder: Path) -> None:
     for name in ("video.mkv", "events.arrows", "steps.arrows"):
         kept = folder / f"{name}.damaged"
         if kept.exists() and not (folder / name).exists() and not (folder / name).with_suffix(".parquet").exists():
-            kept.rename(folder / name)
+            replace_path(kept, folder / name)
 
 
 def _keep_original(path: Path) -> Path:
@@ -182,13 +182,13 @@ def _keep_original(path: Path) -> Path:
     try:
         os.link(path, kept)
     except OSError:  # a file system without links
-        path.rename(kept)
+        replace_path(path, kept)
     return kept
 
 
 def _replace(path: Path, repaired: Path, damaged: list[str]) -> None:
     damaged.append(_keep_original(path).name)
-    os.replace(repaired, path)
+    replace_path(repaired, path)
 
 
 def _video(folder: Path, damaged: list[str]) -> tuple[NDArray[np.int64], bool]:
