@@ -56,7 +56,7 @@ async def source(center: ControlCenter, **spec: Any) -> str:
     """Choose what is watched: kind=arena|screen|video, pilot, seed, window, monitor, region, session, loop."""
     center.bot.disarm("the source was changed")
     saved = await _finish_recording(center, "the source was changed")
-    changed = center.spec.changed(**spec)
+    changed = center.spec.chosen(center.settings, **spec)
     async with center.rig_lock:
         if center.rig is not None:
             late = await center.rig.stop(center.supervisor, SOURCE_STOP_S)

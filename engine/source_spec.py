@@ -47,6 +47,13 @@ class SourceSpec:
             fps=capture.fps,
         )
 
+    def chosen(self, settings: Settings, **spec: Any) -> SourceSpec:
+        """As ``changed``; the screen without a place is the place that the settings name, not the one named last."""
+        if spec.get("kind") == "screen" and not any(spec.get(name) for name in _NOWHERE):
+            own = SourceSpec.from_settings(settings)
+            spec |= {"window": own.window, "monitor": own.monitor, "region": own.region}
+        return self.changed(**spec)
+
     def changed(self, **spec: Any) -> SourceSpec:
         """A copy with some fields changed; a window, a monitor or a region that is named replaces the place before.
 

@@ -14,6 +14,7 @@ from data.metadata import Source
 from data.profile import GameProfile
 from data.schema import Action, Frame, InputEvent
 from data.session import SessionWriter, open_session
+from data.settings import Settings
 from data.settings_io import load_settings, save_settings
 from engine.actuator.client import Actuator
 from engine.bot import Bot
@@ -118,3 +119,15 @@ def test_a_place_that_is_named_replaces_the_one_before() -> None:
     assert region.changed(monitor=2).region is None
     assert region.changed(window="My Game") == spec
     assert region.changed(fps=50).region == region.region
+
+
+def test_the_screen_without_a_place_is_the_one_that_the_settings_name() -> None:
+    named = SourceSpec("screen", window="Elsewhere")
+    own = Settings.model_validate({"capture": {"source": "screen", "window": "My Game"}})
+    assert named.chosen(own, kind="screen").window == "My Game"
+    assert named.chosen(own, kind="screen", monitor=2).monitor == 2
+    assert named.chosen(own, fps=50).window == "Elsewhere"
+    back = named.chosen(Settings(), kind="screen")
+    assert (back.window, back.monitor, back.region) == ("", 1, None)
+    region = Settings.model_validate({"capture": {"source": "screen", "region": REGION}})
+    assert named.chosen(region, kind="screen").region == Rect(-1920, -200, 640, 360)
