@@ -20,7 +20,7 @@ import numpy as np
 from data.importers.old_recordings import OldFormatError, OldRecording, OldRow, read_old
 from data.metadata import Source, write_metadata
 from data.profile import GameProfile
-from data.schema import InputEvent, Observation, Status, Step, Tracks
+from data.schema import InputEvent, Observation, Status, Step
 from data.session import SessionWriter
 from data.vocabulary import MODES, OTHER_KEY, Mode
 from engine.perception.detections import Detections
@@ -88,7 +88,7 @@ def import_files(workspace: Path, files: Sequence[Path], options: ImportOptions,
         try:
             told = _import(workspace, path, options, known)
         except (OSError, ValueError, RuntimeError) as error:
-            told = FileReport(path.name, "refused", reason=" ".join(str(error).split()))
+            told = FileReport(path.name, "refused", reason=" ".join(str(error).split()).removeprefix(f"{path.name}: "))
         done.append(told)
     return done
 
@@ -109,7 +109,8 @@ def _imported(workspace: Path) -> dict[str, str]:
 
 
 def _import(workspace: Path, path: Path, options: ImportOptions, known: dict[str, str]) -> FileReport:
-    file_hash = hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        file_hash = hashlib.file_digest(file, "sha256").hexdigest()
     if file_hash in known:
         return FileReport(path.name, "already", session=known[file_hash], reason="this file was imported before")
     old = read_old(path, options.picture_size)
@@ -217,9 +218,9 @@ class _Converter:
         width, height = self._profile.picture_size
         levels = self._profile.level_names()
         counted = dict.fromkeys(("objects", "levels"), 0)
-        for number, row in enumerate(self._old.rows):
+        for row in self._old.rows:
             found = self._detections(row)
-            tracks = tracker.update(found, _ns(row), height / width) if len(found) or number else Tracks.empty()
+            tracks = tracker.update(found, _ns(row), height / width)
             known = {_ALIASES.get(name, name): value for name, value in row.levels.items()}
             status = Status({name: known.get(name) for name in levels})
             counted["objects"] += len(found)

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, cast
 
 import numpy as np
 
-from data.importers.pickles import read_npz, read_pickle
+from data.importers.pickles import LARGEST_BYTES, read_npz, read_pickle
 from data.vocabulary import MODES
 
 OldKind = Literal["sequence", "shadow", "corrections", "labels"]
@@ -94,6 +94,8 @@ def read_old(path: Path, picture_size: tuple[int, int] | None = None) -> OldReco
 
 
 def _content(path: Path) -> Any:
+    if path.stat().st_size > LARGEST_BYTES:
+        raise OldFormatError(f"{path.name}: larger than {LARGEST_BYTES / 1e9:.0f} GB; split it")
     with path.open("rb") as file:
         start = file.read(4)
     if start[:2] == b"PK":

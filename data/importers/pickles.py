@@ -43,9 +43,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read_pickle(path: Path) -> Any:
-    """What a pickle holds. Raises UnsafePickle, ValueError for one that is damaged or too large, OSError."""
-    if path.stat().st_size > LARGEST_BYTES:
-        raise ValueError(f"{path.name}: larger than {LARGEST_BYTES / 1e9:.0f} GB")
+    """What a pickle holds. Raises UnsafePickle, ValueError for one that is damaged, OSError."""
     with path.open("rb") as file:
         return _load(file, path.name)
 
@@ -55,9 +53,9 @@ def read_npz(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     try:
         with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > LARGEST_BYTES:
+                raise ValueError(f"{path.name}: larger than {LARGEST_BYTES / 1e9:.0f} GB")
             for name in archive.namelist():
-                if sum(entry.file_size for entry in archive.infolist()) > LARGEST_BYTES:
-                    raise ValueError(f"{path.name}: larger than {LARGEST_BYTES / 1e9:.0f} GB")
                 with archive.open(name) as file:
                     found[name.removesuffix(".npy")] = _read_array(file, f"{path.name}: {name}")
     except zipfile.BadZipFile as error:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from data.importers.old_recordings import OldFormatError, read_old
-from data.importers.pickles import UnsafePickle, read_npz, read_pickle
+from data.importers.pickles import LARGEST_BYTES, UnsafePickle, read_npz, read_pickle
 
 
 def demo(i: int, **more: Any) -> dict[str, Any]:
@@ -190,6 +190,14 @@ def test_arrays_of_objects_are_read_through_the_same_list(tmp_path: Path) -> Non
     read = read_npz(tmp_path / "objects.npz")
     assert read["objects"].tolist() == [[{"class": "npc"}], []]
     np.testing.assert_array_equal(read["plain"], np.arange(4).reshape(2, 2, order="F"))
+
+
+def test_a_file_of_any_size_is_not_read_into_memory(tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_BYTES + 1)  # without taking room
+    with pytest.raises(OldFormatError, match=r"huge\.json: larger than 2 GB"):
+        read_old(path)
 
 
 def test_damaged_files_say_so(tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(tmp_path: Path) -> None
     assert "has no class 'dragon'" in told.reason
     told = import_one(tmp_path, put(tmp_path / "broken.json", "rubbish"))
     assert (told.outcome, told.session) == ("refused", "")
+    assert not told.reason.startswith("broken.json")  # the file stands before it already
     assert list_sessions(tmp_path) == []
     with pytest.raises(FileNotFoundError):
         files_in([tmp_path / "nowhere"])
