@@ -34,7 +34,7 @@ from league.arena.emulated import EmulatedObserver
 from league.arena.episode import fly
 from league.arena.pilots import PILOTS, make_pilot
 
-COUNTERS = ("kills_drone", "kills_raider", "looted", "deaths", "damage_taken")
+COUNTERS = ("kills", "kills_mender", "looted", "caches", "deaths", "damage_taken")
 Z_TWO_SIDED_95 = 1.959964
 Z_POWER_80 = 0.841621
 
@@ -94,7 +94,7 @@ def one_episode(job: tuple[str, int, bool]) -> dict[str, float]:
     """Score and counters of one episode."""
     name, seed, emulated = job
     total, state = fly(make_pilot(name, seed), seed, observer=EmulatedObserver(seed=seed) if emulated else None)
-    return {"score": total, **{c: float(getattr(state, c)[0, 0]) for c in COUNTERS}}
+    return {"score": total, **{c: n for c, n in score.counters(state, 0).items() if c in COUNTERS}}
 
 
 def interval(values: np.ndarray, rng: np.random.Generator, draws: int = 5000) -> tuple[float, float]:
@@ -167,10 +167,10 @@ def main() -> None:
 
     found = scatter(options.episodes, options.workers)
     print(f"\n{options.episodes} episodes of 60 s each, the same worlds ({found['took_s']:.0f} s in all)")
-    print(f"{'pilot':24}{'mean':>8}{'95 %':>18}{'sd':>7}{'drones':>8}{'raiders':>8}{'loot':>7}{'deaths':>8}{'damage':>8}")
+    print(f"{'pilot':24}{'mean':>8}{'95 %':>18}{'sd':>7}{'kills':>8}{'menders':>8}{'crates':>7}{'caches':>7}{'deaths':>8}{'damage':>8}")
     for name, row in found["pilots"].items():
         between = f"[{row['low']:.2f}, {row['high']:.2f}]"
-        tail = "".join(f"{row[c]:>{w}.2f}" for c, w in zip(COUNTERS, (8, 8, 7, 8, 8), strict=True))
+        tail = "".join(f"{row[c]:>{w}.2f}" for c, w in zip(COUNTERS, (8, 8, 7, 7, 8, 8), strict=True))
         print(f"{name:24}{row['mean']:>8.2f}{between:>18}{row['sd']:>7.2f}{tail}")
     print(f"normalised: novice {found['novice_normalised']:.2f}, expert with emulated eyes {found['expert_emulated_normalised']:.2f}")
     print(f"expert's episode sd, normalised: {found['expert_sd_normalised']:.3f}")

@@ -40,6 +40,7 @@ class ObjectClass(ProfileModel):
 
     name: str = Field(min_length=1, description="the detector's class name")
     role: Role = Field(description="what it means to a player")
+    dangerous: bool = Field(default=False, description="an enemy to be fled whatever one's own health")
 
 
 class Gauge(ProfileModel):
@@ -148,7 +149,11 @@ ARENA_PROFILE = GameProfile(
         ObjectClass(name="self", role="self"),
         ObjectClass(name="drone", role="enemy"),
         ObjectClass(name="raider", role="enemy"),
+        ObjectClass(name="mender", role="enemy"),
+        ObjectClass(name="bomber", role="enemy"),
+        ObjectClass(name="hunter", role="enemy", dangerous=True),
         ObjectClass(name="loot", role="loot"),
+        ObjectClass(name="cache", role="loot"),
         ObjectClass(name="rock", role="hazard"),
         ObjectClass(name="portal", role="portal"),
         ObjectClass(name="shot", role="shot"),
@@ -178,6 +183,7 @@ ARENA_PROFILE = GameProfile(
     ),
     detector="builtin:arena",
     detector_size=(320, 192),
+    threat_range=0.28,
     mirrored=True,
 )
 """The embedded arena's profile. Regions are those that ``league.arena.render`` draws at 640x360."""

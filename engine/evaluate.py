@@ -94,7 +94,7 @@ class Evaluation:
         rows = [("random", str(self.random_score), "", "0"), (f"demonstrator ({self.demonstrator})", str(self.demonstrator_score), "", "1")]
         for r in self.rungs:
             c = r.counters
-            kills = c.get("kills_drone", 0.0) + c.get("kills_raider", 0.0)
+            kills = c.get("kills", 0.0)
             rows.append(
                 (
                     f"policy, from {r.rung}",

@@ -15,7 +15,7 @@ from data.schema import Action, Observation, Step
 from data.steps import Steps, StepsBuilder
 from data.vocabulary import MODES, Mode
 from league.arena.episode import TICK_NS, Observer, apply_action
-from league.arena.flight import COUNTERS
+from league.arena.score import counters as counters_of
 from league.arena.score import score
 from league.arena.skirmish import EPISODE_TICKS, new_worlds
 
@@ -69,7 +69,7 @@ def run_episode(
             on_step(seen, decision)
         cursor = (decision.action.x, decision.action.y)
         apply_action(state, decision.action)
-    counters = {name: float(getattr(state, name)[0, 0]) for name in COUNTERS}
+    counters = counters_of(state, 0)
     return EpisodeResult(seed, ticks, float(score(state)[0]), counters)
 
 

@@ -16,7 +16,8 @@ from engine.lockstep import Actor, Decision, EpisodeResult
 from league.arena import skirmish
 from league.arena.emulated import TruthObserver
 from league.arena.episode import CLICK_CODES, TICK_NS
-from league.arena.flight import COUNTERS, STEP_NS
+from league.arena.flight import STEP_NS
+from league.arena.score import counters as counters_of
 from league.arena.score import score
 from league.arena.world import STEPS_PER_TICK, WorldState
 
@@ -60,7 +61,7 @@ class PixelEpisode:
             if on_tick is not None:
                 on_tick(frame, seen, decision)
             self._advance(decision.action)
-        counters = {name: float(getattr(self.state, name)[0, 0]) for name in COUNTERS}
+        counters = counters_of(self.state, 0)
         return EpisodeResult(self.seed, self._tick, float(score(self.state)[0]), counters)
 
     def _advance(self, action: Action) -> None:

@@ -233,9 +233,9 @@ class Rig:
             counters, score, episode = newest.get("counters", {}), float(newest.get("score", 0.0)), int(newest.get("episode", 0))
         else:
             return ArenaState()
-        kills = counters.get("kills_drone", 0) + counters.get("kills_raider", 0)
+        kills, loot = counters.get("kills", 0), counters.get("looted", 0) + counters.get("caches", 0)
         pilot = "bot" if self._bot.flies else (self.spec.pilot if self._arena is not None else "person")
-        return ArenaState(True, round(score, 2), int(kills), int(counters.get("deaths", 0)), int(counters.get("looted", 0)), episode, pilot)
+        return ArenaState(True, round(score, 2), int(kills), int(counters.get("deaths", 0)), int(loot), episode, pilot)
 
     def actuator_text(self) -> str:
         if self._screen is None:

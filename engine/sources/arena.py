@@ -240,7 +240,7 @@ class ArenaSource:
             return self._flight.score() if self._flight is not None else 0.0
 
     def counters(self) -> dict[str, float]:
-        """Kills, deaths, loot and damage of the running episode, by the names of ``league.arena.flight.COUNTERS``."""
+        """Kills, deaths, loot and damage of the running episode, as ``league.arena.score.counters`` names them."""
         with self._lock:
             return self._flight.counters() if self._flight is not None else {}
 

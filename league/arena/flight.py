@@ -14,19 +14,18 @@ import numpy as np
 from data.schema import Action, InputEvent
 from data.vocabulary import ActorKind
 from league.arena import sizes, skirmish
-from league.arena.score import score
+from league.arena.score import counters, score
 from league.arena.world import DT_S, STEPS_PER_TICK, WorldState
 
 EPISODE_STEPS: Final = skirmish.EPISODE_TICKS * STEPS_PER_TICK
 STEP_NS: Final = round(DT_S * 1e9)
 TICK_NS: Final = STEP_NS * STEPS_PER_TICK
-COUNTERS: Final = ("kills_drone", "kills_raider", "deaths", "looted", "damage_taken", "damage_dealt")
 _CLICKS: Final = {"mouse_left": 1, "mouse_right": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """How one episode ended. ``counters`` by the names of ``COUNTERS``."""
+    """How one episode ended. ``counters`` as ``score.counters`` names them."""
 
     episode: int
     seed: int
@@ -93,7 +92,7 @@ class Flight:
         return float(score(self.state)[0])
 
     def counters(self) -> dict[str, float]:
-        return {name: float(getattr(self.state, name)[0, 0]) for name in COUNTERS}
+        return counters(self.state, 0)
 
     def result(self) -> EpisodeResult:
         return EpisodeResult(self.episode, self.seed, self.score(), self.counters())

@@ -157,14 +157,33 @@ def home_in(shot_pos, shot_vel, w, p, x, y, turn_rad_s, dt):
 
 
 @compiled
-def damage_ship(ship_hp, ship_shield, w, i, amount, hp_max, shield_max, piercing):
-    """Take ``amount`` hit points, from the shield first unless piercing. Returns what was really taken."""
-    taken = 0.0
-    if not piercing and shield_max > 0.0:
-        taken = min(ship_shield[w, i] * shield_max, amount)
+def damage_ship(ship_hp, ship_shield, w, i, amount, hp_max, shield_max, on_shield):
+    """Take ``amount`` hit points, from the shield first: a shield loses ``on_shield`` of what hits it, and 0 passes through.
+    Returns the hit points really taken."""
+    taken, rest = 0.0, amount
+    if on_shield > 0.0 and shield_max > 0.0:
+        taken = min(ship_shield[w, i] * shield_max, amount * on_shield)
         ship_shield[w, i] = max(ship_shield[w, i] - taken / shield_max, 0.0)
-    rest = min(amount - taken, ship_hp[w, i] * hp_max)
+        rest = amount - taken / on_shield
+    rest = min(rest, ship_hp[w, i] * hp_max)
     ship_hp[w, i] -= rest / hp_max
     if ship_hp[w, i] < 1e-4:
         ship_hp[w, i] = 0.0
     return taken + rest
+
+
+@compiled
+def add_fx(fx_kind, fx_pos, fx_value, fx_age_s, w, kind, x, y, value):
+    """Show an effect, in place of the oldest when there is no room."""
+    best = 0
+    for f in range(fx_kind.shape[1]):
+        if fx_kind[w, f] == 0:
+            best = f
+            break
+        if fx_age_s[w, f] > fx_age_s[w, best]:
+            best = f
+    fx_kind[w, best] = kind
+    fx_pos[w, best, 0] = x
+    fx_pos[w, best, 1] = y
+    fx_value[w, best] = value
+    fx_age_s[w, best] = 0.0

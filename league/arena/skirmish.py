@@ -1,4 +1,7 @@
-"""Skirmish: one player's ship against drones and raiders, flown by clicks and keys.
+"""Skirmish: one player's ship against waves of NPCs that each want a tactic of their own, flown by clicks and keys.
+
+Drones are weak, raiders shielded, menders keep the others whole, bombers rush in and burst, and a hunter, too strong to
+fight, visits now and then. Crates bring ammo and shield; a cache, worth a detour, is there for a short time.
 
 The rules are in ``skirmish_kernel``; this is their front. Left click on an NPC locks it, on loot or ground flies
 there, right click drops the lock. Space or ctrl engages the lock, 1/2/3 choose standard, heavy or piercing ammo, q
@@ -15,12 +18,13 @@ from numpy.typing import NDArray
 
 from league.arena.world import STEPS_PER_TICK, WorldState, allocate, kernels
 
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 EPISODE_TICKS: Final = 1200
 """20 Hz ticks of one episode: 60 s."""
 KEYS: Final = ("space", "ctrl", "1", "2", "3", "q", "e", "r")
 """What the numbers in ``keys`` mean: the order of the arena profile's keys."""
-LAYOUT: Final = {"ships": 8, "shots": 32, "loot": 4, "rocks": 5, "portals": 2}
+LAYOUT: Final = {"ships": 9, "shots": 32, "loot": 4, "rocks": 9, "portals": 2, "fx": 12}
+"""The last ship is the hunter's seat, the last of the loot the cache."""
 
 
 def new_worlds(n: int, seeds: NDArray[Any] | list[int]) -> WorldState:

@@ -1,4 +1,4 @@
-"""The compiled parts of skirmish: how ships enter, what clicks and keys do, how NPCs think, what shots hit.
+"""The compiled parts of skirmish: how ships enter, what clicks and keys do, what shots and blasts hit.
 
 Each takes the arrays it touches and a world's index. (One named tuple of all arrays reads better, but was measured
 to run three times slower and to compile three times longer.) Imported only through ``world.kernels``.
@@ -14,16 +14,16 @@ from league.arena.physics import (
     LEFT,
     RIGHT,
     TOP,
+    add_fx,
     clamp,
     compiled,
     damage_ship,
     home_in,
     new_serial,
     rock_at,
-    steer_velocity,
     uniform,
 )
-from league.arena.sizes import CLICK_MARGIN_PX
+from league.arena.sizes import CLICK_MARGIN_PX, SHIP_BOX_PX
 from league.arena.world import DT_S
 
 
@@ -40,32 +40,65 @@ def free_spot(rng, w, rock_pos, rock_radius, margin, x_out):
 
 
 @compiled
+def place_rocks(rng, map_kind, rock_pos, rock_radius, w):
+    """Map 0, the field: five large rocks apart from one another. Map 1, the belt: nine small ones in a winding row that parts
+    the map, with gaps to fly through."""
+    count = rock_pos.shape[1]
+    if map_kind[w] == 1:
+        phase = uniform(rng, w, 0.0, 2.0 * math.pi)
+        swing = uniform(rng, w, 45.0, 80.0)
+        for r in range(count):
+            along = (r + 0.5) / count
+            rock_radius[w, r] = uniform(rng, w, 11.0, 16.0)
+            rock_pos[w, r, 0] = LEFT + 30.0 + along * (RIGHT - LEFT - 60.0) + uniform(rng, w, -8.0, 8.0)
+            middle = (TOP + BOTTOM) / 2.0 + swing * math.sin(phase + along * 2.0 * math.pi)
+            rock_pos[w, r, 1] = clamp(middle + uniform(rng, w, -10.0, 10.0), TOP + 45.0, BOTTOM - 45.0)
+        return
+    for r in range(count):
+        if r >= 5:
+            rock_radius[w, r] = 0.0
+            rock_pos[w, r, 0] = -1000.0
+            rock_pos[w, r, 1] = -1000.0
+            continue
+        rock_radius[w, r] = uniform(rng, w, 14.0, 26.0)
+        for _ in range(60):
+            x = uniform(rng, w, LEFT + 50.0, RIGHT - 50.0)
+            y = uniform(rng, w, TOP + 45.0, BOTTOM - 45.0)
+            rock_pos[w, r, 0] = x
+            rock_pos[w, r, 1] = y
+            clear = True
+            for other in range(r):
+                gap = math.hypot(rock_pos[w, other, 0] - x, rock_pos[w, other, 1] - y)
+                if gap < rock_radius[w, r] + rock_radius[w, other] + 40.0:
+                    clear = False
+            if clear:
+                break
+
+
+@compiled
+def border_spot(rng, ship_pos, w, radius, along, side, x_out):
+    """A place at the border, into ``x_out[0:2]``: ``along`` 0..1 of side 0 left, 1 right, 2 top, 3 bottom."""
+    x = LEFT + radius + along * (RIGHT - LEFT - 2.0 * radius)
+    y = TOP + radius + along * (BOTTOM - TOP - 2.0 * radius)
+    if side == 0:
+        x = LEFT + radius
+    elif side == 1:
+        x = RIGHT - radius
+    elif side == 2:
+        y = TOP + radius
+    else:
+        y = BOTTOM - radius
+    x_out[0] = x
+    x_out[1] = y
+    return math.hypot(x - ship_pos[w, 0, 0], y - ship_pos[w, 0, 1])
+
+
+@compiled
 def enter_npc(rng, next_serial, ship_alive, ship_kind, ship_serial, ship_pos, ship_vel, ship_has_dest, ship_hp, ship_shield,
-              ship_jammed_s, ship_reload_s, npc_angry, npc_anger_s, npc_timer_s, npc_side, w, i):  # fmt: skip
-    """Bring a new NPC in at the border, away from the player if that can be had."""
-    kind = 2 if uniform(rng, w, 0.0, 1.0) < rules.RAIDER_SHARE else 1
-    radius = rules.RADIUS[kind]
-    best = -1.0
-    for _ in range(6):
-        along = uniform(rng, w, 0.0, 1.0)
-        side = uniform(rng, w, 0.0, 4.0)
-        x = LEFT + radius + along * (RIGHT - LEFT - 2.0 * radius)
-        y = TOP + radius + along * (BOTTOM - TOP - 2.0 * radius)
-        if side < 1.0:
-            x = LEFT + radius
-        elif side < 2.0:
-            x = RIGHT - radius
-        elif side < 3.0:
-            y = TOP + radius
-        else:
-            y = BOTTOM - radius
-        distance = math.hypot(x - ship_pos[w, 0, 0], y - ship_pos[w, 0, 1])
-        if distance > best:
-            best = distance
-            ship_pos[w, i, 0] = x
-            ship_pos[w, i, 1] = y
-        if distance > 220.0:
-            break
+              ship_jammed_s, ship_reload_s, ship_calm_s, npc_angry, npc_anger_s, npc_timer_s, npc_side, w, i, kind, x, y):  # fmt: skip
+    """Bring an NPC in at (x, y), whole."""
+    ship_pos[w, i, 0] = x
+    ship_pos[w, i, 1] = y
     ship_alive[w, i] = True
     ship_kind[w, i] = kind
     ship_serial[w, i] = new_serial(next_serial, w)
@@ -75,11 +108,63 @@ def enter_npc(rng, next_serial, ship_alive, ship_kind, ship_serial, ship_pos, sh
     ship_hp[w, i] = 1.0
     ship_shield[w, i] = 1.0 if rules.SHIELD[kind] > 0.0 else 0.0
     ship_jammed_s[w, i] = 0.0
+    ship_calm_s[w, i] = 0.0
     ship_reload_s[w, i] = uniform(rng, w, 0.3, rules.RELOAD_S[kind])
     npc_angry[w, i] = False
     npc_anger_s[w, i] = 0.0
     npc_timer_s[w, i] = 0.0
     npc_side[w, i] = 1.0 if uniform(rng, w, 0.0, 1.0) < 0.5 else -1.0
+
+
+@compiled
+def enter_wave(rng, next_serial, ship_alive, ship_kind, ship_serial, ship_pos, ship_vel, ship_has_dest, ship_hp, ship_shield,
+               ship_jammed_s, ship_reload_s, ship_calm_s, npc_angry, npc_anger_s, npc_timer_s, npc_side, rock_pos, rock_radius,
+               spot, w, from_border):  # fmt: skip
+    """A wave: side by side from one border, the one away from the player if that can be had; or, at the start of an episode,
+    already about in a loose group."""
+    size = int(uniform(rng, w, rules.WAVE_SIZE[0], rules.WAVE_SIZE[1] + 0.999))
+    side, middle = 0, 0.5
+    for _ in range(6):
+        side = int(uniform(rng, w, 0.0, 3.999))
+        middle = uniform(rng, w, 0.25, 0.75)
+        if border_spot(rng, ship_pos, w, 12.0, middle, side, spot) > 220.0:
+            break
+    length = (BOTTOM - TOP) if side <= 1 else (RIGHT - LEFT)
+    centre_x, centre_y = 0.0, 0.0
+    if not from_border:
+        for _ in range(30):
+            free_spot(rng, w, rock_pos, rock_radius, 40.0, spot)
+            centre_x, centre_y = spot[0], spot[1]
+            if math.hypot(centre_x - ship_pos[w, 0, 0], centre_y - ship_pos[w, 0, 1]) > 230.0:
+                break
+    menders, bombers, placed = 0, 0, 0
+    for i in range(1, ship_alive.shape[1] - 1):
+        if ship_alive[w, i] or placed >= size:
+            continue
+        draw = uniform(rng, w, 0.0, 1.0)
+        kind = rules.DRONE
+        for candidate in range(rules.DRONE, rules.HUNTER):
+            kind = candidate
+            draw -= rules.KIND_SHARES[candidate]
+            if draw < 0.0:
+                break
+        if (kind == rules.MENDER and menders >= rules.MOST_MENDERS) or (kind == rules.BOMBER and bombers >= rules.MOST_BOMBERS):
+            kind = rules.DRONE
+        menders += 1 if kind == rules.MENDER else 0
+        bombers += 1 if kind == rules.BOMBER else 0
+        if from_border:
+            shift = (placed - (size - 1) / 2.0) * rules.WAVE_SPACING / length
+            border_spot(rng, ship_pos, w, rules.RADIUS[kind], clamp(middle + shift, 0.0, 1.0), side, spot)
+        else:
+            for _ in range(20):
+                spot[0] = clamp(centre_x + uniform(rng, w, -80.0, 80.0), LEFT + 15.0, RIGHT - 15.0)
+                spot[1] = clamp(centre_y + uniform(rng, w, -80.0, 80.0), TOP + 15.0, BOTTOM - 15.0)
+                if rock_at(rock_pos, rock_radius, w, spot[0], spot[1], 16.0) < 0:
+                    break
+        enter_npc(rng, next_serial, ship_alive, ship_kind, ship_serial, ship_pos, ship_vel, ship_has_dest, ship_hp, ship_shield,
+                  ship_jammed_s, ship_reload_s, ship_calm_s, npc_angry, npc_anger_s, npc_timer_s, npc_side, w, i, kind,
+                  spot[0], spot[1])  # fmt: skip
+        placed += 1
 
 
 @compiled
@@ -116,7 +201,7 @@ def enter_player(rng, next_serial, ship_alive, ship_serial, ship_pos, ship_vel, 
 
 @compiled
 def click_left(next_serial, ship_alive, ship_kind, ship_pos, ship_dest, ship_has_dest, ship_mark_serial, ship_lock, ship_lock_serial,
-               ship_firing, loot_alive, loot_pos, rock_pos, rock_radius, w, x, y):  # fmt: skip
+               ship_firing, loot_alive, loot_kind, loot_pos, rock_pos, rock_radius, w, x, y):  # fmt: skip
     """Lock the NPC under the cursor, else fly to the loot under it, else fly there."""
     best = -1
     best_distance = 1e9
@@ -133,7 +218,8 @@ def click_left(next_serial, ship_alive, ship_kind, ship_pos, ship_dest, ship_has
             ship_firing[w, 0] = False
         return
     for k in range(loot_alive.shape[1]):
-        if loot_alive[w, k] and math.hypot(loot_pos[w, k, 0] - x, loot_pos[w, k, 1] - y) <= rules.LOOT_CLICK:
+        reach = rules.LOOT_CLICK[loot_kind[w, k]]
+        if loot_alive[w, k] and math.hypot(loot_pos[w, k, 0] - x, loot_pos[w, k, 1] - y) <= reach:
             x = loot_pos[w, k, 0]
             y = loot_pos[w, k, 1]
             break
@@ -161,7 +247,7 @@ def press_key(ship_alive, ship_pos, ship_shield, ship_lock, ship_firing, ship_am
         if ship_lock[w, 0] >= 0:
             ship_firing[w, 0] = True
     elif key <= 4:
-        if key != 3 or ship_heavy[w, 0] >= rules.HEAVY_SHOT:
+        if key - 1 != rules.HEAVY or ship_heavy[w, 0] >= rules.HEAVY_SHOT:
             ship_ammo[w, 0] = key - 1
     elif ship_cooldowns[w, 0, key - 5] <= 0.0:
         ship_cooldowns[w, 0, key - 5] = 1.0
@@ -176,62 +262,69 @@ def press_key(ship_alive, ship_pos, ship_shield, ship_lock, ship_firing, ship_am
 
 
 @compiled
-def think_npc(rng, ship_alive, ship_kind, ship_pos, ship_vel, ship_dest, ship_has_dest, ship_heading, npc_angry, npc_anger_s,
-              npc_timer_s, npc_side, rock_pos, rock_radius, spot, w, i):  # fmt: skip
-    """Steer one NPC: hunt the player at its own range while interested, else wander."""
+def hurt(ship_alive, ship_kind, ship_pos, ship_hp, ship_shield, ship_lock, ship_firing, ship_has_dest, ship_respawn_s,
+         ship_calm_s, npc_anger_s, fx_kind, fx_pos, fx_value, fx_age_s, kills, deaths, damage_taken, damage_dealt, w, i, by, amount,
+         on_shield):  # fmt: skip
+    """Ship ``i`` is hit by ``by`` (-1: nobody): damage, what the picture tells of it, and what follows. True when it is lost."""
     kind = ship_kind[w, i]
-    x, y = ship_pos[w, i, 0], ship_pos[w, i, 1]
-    dx, dy = ship_pos[w, 0, 0] - x, ship_pos[w, 0, 1] - y
-    distance = math.hypot(dx, dy)
-    npc_anger_s[w, i] = max(npc_anger_s[w, i] - DT_S, 0.0)
-    npc_timer_s[w, i] -= DT_S
-    reach = rules.NOTICE[kind] * 1.6 if npc_angry[w, i] else rules.NOTICE[kind]
-    npc_angry[w, i] = ship_alive[w, 0] and (distance < reach or npc_anger_s[w, i] > 0.0)
-    wish_x, wish_y = 0.0, 0.0
-    if npc_angry[w, i]:
-        if npc_timer_s[w, i] <= 0.0:
-            npc_timer_s[w, i] = uniform(rng, w, 2.0, 5.0)
-            npc_side[w, i] = -npc_side[w, i]
-        ship_has_dest[w, i] = False
-        keep = rules.RANGE[kind] * 0.75
-        ux, uy = dx / max(distance, 1e-3), dy / max(distance, 1e-3)
-        # Straight in from afar, circling when at range, backing off when too near.
-        inward = clamp((distance - keep) / 30.0, -1.0, 1.0)
-        around = (1.0 - abs(inward)) * 0.7 * npc_side[w, i]
-        wish_x = (ux * inward - uy * around) * rules.SPEED[kind]
-        wish_y = (uy * inward + ux * around) * rules.SPEED[kind]
-        ship_heading[w, i] = math.atan2(dy, dx)
-    else:
-        if not ship_has_dest[w, i] or npc_timer_s[w, i] <= 0.0:
-            free_spot(rng, w, rock_pos, rock_radius, 24.0, spot)
-            ship_dest[w, i, 0] = spot[0]
-            ship_dest[w, i, 1] = spot[1]
-            ship_has_dest[w, i] = True
-            npc_timer_s[w, i] = uniform(rng, w, 3.0, 7.0)
-        tx, ty = ship_dest[w, i, 0] - x, ship_dest[w, i, 1] - y
-        away = math.hypot(tx, ty)
-        if away < 6.0:
-            ship_has_dest[w, i] = False
-        else:
-            wish_x = tx / away * rules.SPEED[kind] * 0.55
-            wish_y = ty / away * rules.SPEED[kind] * 0.55
-        if math.hypot(ship_vel[w, i, 0], ship_vel[w, i, 1]) > 5.0:
-            ship_heading[w, i] = math.atan2(ship_vel[w, i, 1], ship_vel[w, i, 0])
-    for j in range(1, ship_alive.shape[1]):
-        if j != i and ship_alive[w, j]:
-            sx, sy = x - ship_pos[w, j, 0], y - ship_pos[w, j, 1]
-            apart = math.hypot(sx, sy)
-            if 1e-3 < apart < 30.0:
-                wish_x += sx / apart * (30.0 - apart) * 4.0
-                wish_y += sy / apart * (30.0 - apart) * 4.0
-    steer_velocity(ship_vel, w, i, wish_x, wish_y, rules.ACCEL[kind], DT_S)
+    taken = damage_ship(ship_hp, ship_shield, w, i, amount, rules.HP[kind], rules.SHIELD[kind], on_shield)
+    damage_taken[w, i] += taken / 100.0
+    ship_calm_s[w, i] = 0.0
+    npc_anger_s[w, i] = 4.0
+    if by >= 0:
+        damage_dealt[w, by] += taken / 100.0
+    if taken >= 0.5:
+        what = rules.FX_HURT if i == 0 else rules.FX_HIT
+        add_fx(fx_kind, fx_pos, fx_value, fx_age_s, w, what, ship_pos[w, i, 0], ship_pos[w, i, 1] - SHIP_BOX_PX[kind] / 2.0, taken)
+    if ship_hp[w, i] > 0.0:
+        return False
+    if by >= 0:
+        kills[w, by, kind] += 1
+    add_fx(fx_kind, fx_pos, fx_value, fx_age_s, w, rules.FX_BLAST, ship_pos[w, i, 0], ship_pos[w, i, 1], SHIP_BOX_PX[kind] * 0.8)
+    kill(ship_alive, ship_lock, ship_firing, ship_has_dest, ship_respawn_s, deaths, w, i)
+    return True
+
+
+@compiled
+def kill(ship_alive, ship_lock, ship_firing, ship_has_dest, ship_respawn_s, deaths, w, i):
+    """A ship is gone: its own lock and every lock on it end."""
+    ship_alive[w, i] = False
+    deaths[w, i] += 1
+    leave(ship_alive, ship_lock, ship_firing, ship_has_dest, w, i)
+    ship_respawn_s[w, i] = rules.PLAYER_RESPAWN_S
+
+
+@compiled
+def leave(ship_alive, ship_lock, ship_firing, ship_has_dest, w, i):
+    ship_alive[w, i] = False
+    ship_has_dest[w, i] = False
+    for j in range(ship_alive.shape[1]):
+        if j == i or ship_lock[w, j] == i:
+            ship_lock[w, j] = -1
+            ship_firing[w, j] = False
+
+
+@compiled
+def burst(ship_alive, ship_kind, ship_pos, ship_hp, ship_shield, ship_lock, ship_firing, ship_has_dest, ship_respawn_s,
+          ship_calm_s, npc_anger_s, fx_kind, fx_pos, fx_value, fx_age_s, kills, deaths, damage_taken, damage_dealt, w, x, y,
+          by):  # fmt: skip
+    """A bomber's blast at (x, y): the player loses ``BLAST_DAMAGE``, NPCs half of it; who set it off gets the credit."""
+    add_fx(fx_kind, fx_pos, fx_value, fx_age_s, w, rules.FX_BLAST, x, y, rules.BLAST_REACH)
+    for i in range(ship_alive.shape[1]):
+        if not ship_alive[w, i] or ship_kind[w, i] == rules.BOMBER:
+            continue
+        if math.hypot(ship_pos[w, i, 0] - x, ship_pos[w, i, 1] - y) <= rules.BLAST_REACH:
+            amount = rules.BLAST_DAMAGE if i == 0 else rules.BLAST_DAMAGE / 2.0
+            hurt(ship_alive, ship_kind, ship_pos, ship_hp, ship_shield, ship_lock, ship_firing, ship_has_dest, ship_respawn_s,
+                 ship_calm_s, npc_anger_s, fx_kind, fx_pos, fx_value, fx_age_s, kills, deaths, damage_taken, damage_dealt, w, i,
+                 -1 if i == by else by, amount, 1.0)  # fmt: skip
 
 
 @compiled
 def move_shots(ship_alive, ship_kind, ship_team, ship_pos, ship_hp, ship_shield, ship_lock, ship_firing, ship_has_dest,
                ship_respawn_s, ship_calm_s, npc_anger_s, shot_alive, shot_pos, shot_vel, shot_owner, shot_target, shot_damage,
-               shot_life_s, shot_kind, rock_pos, rock_radius, kills_drone, kills_raider, deaths, damage_taken,
-               damage_dealt, rng, w):  # fmt: skip
+               shot_life_s, shot_kind, rock_pos, rock_radius, fx_kind, fx_pos, fx_value, fx_age_s, kills, deaths, damage_taken,
+               damage_dealt, w):  # fmt: skip
     """Move all shots of a world, take them out at rocks and borders, and book their hits."""
     for p in range(shot_alive.shape[1]):
         if not shot_alive[w, p]:
@@ -259,29 +352,14 @@ def move_shots(ship_alive, ship_kind, ship_team, ship_pos, ship_hp, ship_shield,
             reach = rules.RADIUS[kind] + 2.0
             if dx * dx + dy * dy > reach * reach:
                 continue
-            taken = damage_ship(ship_hp, ship_shield, w, i, shot_damage[w, p], rules.HP[kind], rules.SHIELD[kind], shot_kind[w, p] == 3)
-            damage_taken[w, i] += taken / 100.0
-            damage_dealt[w, owner] += taken / 100.0
-            ship_calm_s[w, i] = 0.0
-            npc_anger_s[w, i] = 4.0
             shot_alive[w, p] = False
-            if ship_hp[w, i] <= 0.0:
-                if kind == 1:
-                    kills_drone[w, owner] += 1
-                elif kind == 2:
-                    kills_raider[w, owner] += 1
-                kill(ship_alive, ship_lock, ship_firing, ship_has_dest, ship_respawn_s, deaths, rng, w, i)
+            on_shield = rules.ON_SHIELD[shot_kind[w, p]] if owner == 0 else 1.0
+            place_x, place_y = ship_pos[w, i, 0], ship_pos[w, i, 1]
+            lost = hurt(ship_alive, ship_kind, ship_pos, ship_hp, ship_shield, ship_lock, ship_firing, ship_has_dest,
+                        ship_respawn_s, ship_calm_s, npc_anger_s, fx_kind, fx_pos, fx_value, fx_age_s, kills, deaths, damage_taken,
+                        damage_dealt, w, i, owner, shot_damage[w, p], on_shield)  # fmt: skip
+            if lost and kind == rules.BOMBER:
+                burst(ship_alive, ship_kind, ship_pos, ship_hp, ship_shield, ship_lock, ship_firing, ship_has_dest, ship_respawn_s,
+                      ship_calm_s, npc_anger_s, fx_kind, fx_pos, fx_value, fx_age_s, kills, deaths, damage_taken, damage_dealt, w,
+                      place_x, place_y, owner)  # fmt: skip
             break
-
-
-@compiled
-def kill(ship_alive, ship_lock, ship_firing, ship_has_dest, ship_respawn_s, deaths, rng, w, i):
-    """A ship is gone: its own lock and every lock on it end."""
-    ship_alive[w, i] = False
-    deaths[w, i] += 1
-    ship_has_dest[w, i] = False
-    ship_respawn_s[w, i] = rules.PLAYER_RESPAWN_S if i == 0 else uniform(rng, w, 3.0, 7.0)
-    for j in range(ship_alive.shape[1]):
-        if j == i or ship_lock[w, j] == i:
-            ship_lock[w, j] = -1
-            ship_firing[w, j] = False

@@ -11,28 +11,34 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from data.profile import ARENA_PROFILE
 from data.schema import NO_TARGET, Observation
 from data.vocabulary import Mode
 from league.arena import sizes
 from league.arena.sizes import MAP_HEIGHT_PX, MAP_WIDTH_PX, PLAY_AREA_PX
 
-THREAT_PX = 160.0
+THREAT_PX = ARENA_PROFILE.threat_range * MAP_WIDTH_PX
 WEAPON_PX = 150.0
 KEEP_PX = 110.0
-LOW_HP = 0.35
+LOW_HP = ARENA_PROFILE.low_hp
 _LEFT, _TOP, _RIGHT, _BOTTOM = PLAY_AREA_PX
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """How well a pilot knows the game. Shares of 0..1 say how often it thinks of a thing."""
+    """How well a pilot knows the game."""
 
     flee_hp: float = LOW_HP
     abilities: bool = True
     picks_ammo: bool = True
+    picks_target: bool = True
+    """Goes for what is worth most, not for what is nearest."""
     keeps_range: bool = True
     loot_px: float = 150.0
-    """Loot nearer than this is fetched, also while fighting."""
+    """Crates nearer than this are fetched, also while fighting."""
+    cache_px: float = 330.0
+    hunter_px: float = THREAT_PX
+    """A hunter nearer than this is fled from."""
 
 
 class Thing(NamedTuple):
@@ -68,6 +74,8 @@ class View:
         self.lock: Thing | None = None
         self.mark: Thing | None = None
         self.enemies: list[Thing] = []
+        self.hunter: Thing | None = None
+        self.cache: Thing | None = None
         self.loot: list[Thing] = []
         self.rocks: list[Thing] = []
         self.portals: list[Thing] = []
@@ -79,10 +87,14 @@ class View:
             self.by_id[track_id] = thing
             if kind == sizes.SELF:
                 self.me = thing
-            elif kind in (sizes.DRONE, sizes.RAIDER):
+            elif kind <= sizes.HUNTER:
                 self.enemies.append(thing)
+                if kind == sizes.HUNTER:
+                    self.hunter = thing
             elif kind == sizes.LOOT:
                 self.loot.append(thing)
+            elif kind == sizes.CACHE:
+                self.cache = thing
             elif kind == sizes.ROCK:
                 self.rocks.append(thing)
             elif kind == sizes.PORTAL:
@@ -125,41 +137,51 @@ def decide(view: View, skill: Skill) -> Wish:
         return Wish("EXPLORE")
     enemies = sorted(view.enemies, key=lambda e: distance(e, me))
     threats = [e for e in enemies if distance(e, me) < THREAT_PX]
-    target = view.locked_enemy()
-    key = _ability(view, threats, skill)
-    if threats and view.hp < skill.flee_hp and view.shield < 0.35:
+    if view.hunter is not None and distance(view.hunter, me) < skill.hunter_px:
         return _flee(view, me, enemies, skill)
-    strong = view.hp + 0.5 * view.shield > (0.6 if skill.abilities else 0.3)
-    if target is not None:
+    if threats and view.hp < skill.flee_hp and view.shield < 0.35:
+        if view.locked:
+            x, y = _away(me, enemies)
+            return Wish("FLEE", NO_TARGET, (x, y), button="mouse_right", key=_escape(view, skill))
+        return _flee(view, me, enemies, skill)
+    key = _ability(view, me, threats, skill)
+    cache = view.cache
+    if cache is not None and distance(cache, me) < skill.cache_px and (view.hunter is None or distance(view.hunter, cache) > THREAT_PX):
+        return _fly_to(view, me, cache.x, cache.y, "LOOT", cache.id, key, follow=cache.id, near_px=12.0)
+    strong = view.hp + 0.5 * view.shield > (0.75 if skill.abilities else 0.4)
+    if not strong and threats:
+        x, y = _away(me, enemies)
+        if view.locked:
+            return Wish("CAUTIOUS", NO_TARGET, (x, y), button="mouse_right", key=key)
+        return _fly_to(view, me, x, y, "CAUTIOUS", NO_TARGET, key, near_px=70.0)
+    target = view.locked_enemy()
+    prey = _prey(view, me, enemies, target, skill)
+    if target is not None and prey is not None and prey.id == target.id:
         if key is None:
             key = _weapon(view, me, target, skill)
         loot = _loot_on_the_way(view, me, target, skill)
         if loot is not None:
-            return _fly_to(view, me, loot.x, loot.y, "FIGHT", loot.id, key, follow=loot.id, near_px=12.0)
+            return _fly_to(view, me, loot.x, loot.y, "LOOT", loot.id, key, follow=loot.id, near_px=12.0)
         x, y, near_px = _stand(view, me, target, skill)
         return _fly_to(view, me, x, y, "FIGHT", target.id, key, near_px=near_px)
-    prey = _prey(me, enemies) if strong else None
+    prey = prey if strong else None
     loot = min(view.loot, key=lambda k: distance(k, me), default=None)
     if loot is not None and distance(loot, me) < skill.loot_px and (prey is None or distance(loot, me) < 0.8 * distance(prey, me)):
         return _fly_to(view, me, loot.x, loot.y, "LOOT", loot.id, key, follow=loot.id, near_px=12.0)
-    if prey is not None and (distance(prey, me) < 320.0 or loot is None or skill.loot_px <= 0.0):
+    if prey is not None and distance(prey, me) < 300.0:
         return Wish("FIGHT", prey.id, (prey.x, prey.y), prey.id, key=key)
-    if not strong and threats:
-        x, y = _away(me, enemies)
-        return _fly_to(view, me, x, y, "CAUTIOUS", NO_TARGET, key, near_px=70.0)
-    if loot is not None and skill.loot_px > 0.0:
+    if loot is not None and distance(loot, me) < 1.4 * skill.loot_px:
         return _fly_to(view, me, loot.x, loot.y, "LOOT", loot.id, key, follow=loot.id, near_px=12.0)
-    if strong:
-        return _fly_to(view, me, MAP_WIDTH_PX / 2, MAP_HEIGHT_PX / 2 + 10.0, "EXPLORE", NO_TARGET, key, near_px=90.0)
-    return Wish("EXPLORE", key=key)
+    return _fly_to(view, me, MAP_WIDTH_PX / 2, MAP_HEIGHT_PX / 2 + 10.0, "EXPLORE", NO_TARGET, key, near_px=90.0)
 
 
-def _ability(view: View, threats: list[Thing], skill: Skill) -> str | None:
+def _ability(view: View, me: Thing, threats: list[Thing], skill: Skill) -> str | None:
     if not skill.abilities:
         return None
     if view.shield < 0.5 and threats and view.ready.get("repair"):
         return "q"
-    if len(threats) >= 2 and view.shield < 0.4 and view.ready.get("jam"):
+    rushed = any(e.kind == sizes.BOMBER and distance(e, me) < 90.0 for e in threats)
+    if (rushed or (len(threats) >= 2 and view.shield < 0.4)) and view.ready.get("jam"):
         return "r"
     return None
 
@@ -171,27 +193,44 @@ def _weapon(view: View, me: Thing, target: Thing, skill: Skill) -> str | None:
     if not skill.picks_ammo or view.ammo is None:
         return None
     wanted = 1
-    if target.kind == sizes.RAIDER:
-        wanted = 2 if view.heavy >= 0.05 else 3
+    if target.kind in (sizes.RAIDER, sizes.BOMBER):
+        wanted = 2 if view.heavy >= 0.05 else 3 if target.kind == sizes.RAIDER else 1
     return str(wanted) if wanted != view.ammo else None
 
 
-def _flee(view: View, me: Thing, enemies: list[Thing], skill: Skill) -> Wish:
-    key = None
+def _escape(view: View, skill: Skill) -> str | None:
+    """The ability that helps to get away."""
     if skill.abilities:
-        for name, candidate in (("boost", "e"), ("repair", "q"), ("jam", "r")):
+        for name, key in (("boost", "e"), ("repair", "q"), ("jam", "r")):
             if view.ready.get(name):
-                key = candidate
-                break
+                return key
+    return None
+
+
+def _flee(view: View, me: Thing, enemies: list[Thing], skill: Skill) -> Wish:
     x, y = _away(me, enemies)
-    if view.locked:
-        return Wish("FLEE", NO_TARGET, (x, y), button="mouse_right", key=key)
-    return _fly_to(view, me, x, y, "FLEE", NO_TARGET, key, near_px=70.0)
+    return _fly_to(view, me, x, y, "FLEE", NO_TARGET, _escape(view, skill), near_px=70.0)
 
 
-def _prey(me: Thing, enemies: list[Thing]) -> Thing | None:
-    """The enemy worth most for the way to it."""
-    return min(enemies, key=lambda e: distance(e, me) - (50.0 if e.kind == sizes.RAIDER else 0.0), default=None)
+_WORTH = {sizes.DRONE: 0.0, sizes.RAIDER: 30.0, sizes.MENDER: 70.0, sizes.BOMBER: 20.0}
+"""Px of way that a kind is worth beyond a drone."""
+
+
+def _prey(view: View, me: Thing, enemies: list[Thing], locked: Thing | None, skill: Skill) -> Thing | None:
+    """The enemy to go for: what is worth most for the way to it, a bomber that comes near before all, and rather the one that is
+    locked than another. Never the hunter."""
+
+    def cost(e: Thing) -> float:
+        away = distance(e, me)
+        if locked is not None and e.id == locked.id:
+            away -= 45.0
+        if not skill.picks_target:
+            return away
+        if e.kind == sizes.BOMBER and distance(e, me) < 190.0:
+            away -= 90.0
+        return away - _WORTH[e.kind]
+
+    return min((e for e in enemies if e.kind != sizes.HUNTER), key=cost, default=None)
 
 
 def _loot_on_the_way(view: View, me: Thing, target: Thing, skill: Skill) -> Thing | None:
@@ -205,6 +244,10 @@ def _stand(view: View, me: Thing, target: Thing, skill: Skill) -> tuple[float, f
     dx, dy = me.x - target.x, me.y - target.y
     away = max(math.hypot(dx, dy), 1.0)
     ux, uy = dx / away, dy / away
+    if target.kind == sizes.BOMBER and skill.keeps_range and away < 120.0:
+        # Away from it, shooting: it is a little slower.
+        x, y = _away(me, [target])
+        return x, y, 60.0
     if not skill.keeps_range:
         if away > WEAPON_PX - 20.0:
             return target.x + ux * 80.0, target.y + uy * 80.0, 60.0

@@ -2,8 +2,8 @@
 
 A ``WorldState`` holds nothing but numpy arrays whose first axis is the world, so a scenario is a compiled
 function over arrays, a snapshot is a copy, and one world is a slice. Legend: N worlds, S ships, P shots, L loot
-boxes, R rocks, Q portals. Units: 1 unit is 1 px of the 640x360 picture at 1x, y down; times in s; hp, shield and
-heavy ammo as shares 0..1 of a ship's own maximum.
+boxes, R rocks, Q portals, F effects, K kinds of ships. Units: 1 unit is 1 px of the 640x360 picture at 1x, y down;
+times in s; hp, shield and heavy ammo as shares 0..1 of a ship's own maximum.
 
 Each world has its own counter-based random stream, so a seed gives the same world whatever N is. Numba is imported
 on first use only (``kernels``); ``warm`` compiles in a child, so that a live process never stalls on it.
@@ -27,6 +27,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from league.arena.sizes import SHIP_KINDS
+
 DT_S: Final = 1.0 / 60.0
 STEPS_PER_TICK: Final = 3
 TICK_HZ: Final = 20
@@ -45,8 +47,11 @@ class WorldState:
     tick: NDArray[np.int64]  # [N] world steps so far (60 a second)
     rng: NDArray[np.uint64]  # [N, 2] key, counter
     next_serial: I32  # [N]
+    map_kind: I8  # [N] 0 field, 1 belt
+    wave_wait_s: F32  # [N] until the next wave, once few are left of the last
+    hunter_wait_s: F32  # [N] until the next visit of a hunter
     ship_alive: Bool  # [N, S]
-    ship_kind: I8  # [N, S] 0 player, 1 drone, 2 raider
+    ship_kind: I8  # [N, S] 0 player, 1 drone, 2 raider, 3 mender, 4 bomber, 5 hunter
     ship_team: I8  # [N, S]
     ship_serial: I32  # [N, S]
     ship_pos: F32  # [N, S, 2]
@@ -73,6 +78,7 @@ class WorldState:
     npc_anger_s: F32  # [N, S] hunts on for so long whatever the distance
     npc_timer_s: F32  # [N, S] until the next change of mind
     npc_side: F32  # [N, S] -1 or 1: which way it circles
+    npc_leave_s: F32  # [N, S] a hunter goes away after so long
     shot_alive: Bool  # [N, P]
     shot_pos: F32  # [N, P, 2]
     shot_vel: F32  # [N, P, 2] px/s
@@ -80,19 +86,25 @@ class WorldState:
     shot_target: I8  # [N, P] ship index it homes on, -1 none
     shot_damage: F32  # [N, P] hit points (a player's ship has 100)
     shot_life_s: F32  # [N, P]
-    shot_kind: I8  # [N, P] 1-3 the ammo fired, 4 a drone's bolt, 5 a raider's
+    shot_kind: I8  # [N, P] 1-3 the ammo fired, 3 + ship_kind an NPC's bolt
     shot_serial: I32  # [N, P]
     loot_alive: Bool  # [N, L]
+    loot_kind: I8  # [N, L] 0 crate, 1 cache
     loot_pos: F32  # [N, L, 2]
-    loot_respawn_s: F32  # [N, L]
+    loot_respawn_s: F32  # [N, L] while it is gone: until one is back
+    loot_life_s: F32  # [N, L] a cache vanishes after so long
     loot_serial: I32  # [N, L]
     rock_pos: F32  # [N, R, 2]
-    rock_radius: F32  # [N, R]
+    rock_radius: F32  # [N, R] 0: there is none
     portal_pos: F32  # [N, Q, 2]
-    kills_drone: I32  # [N, S]
-    kills_raider: I32  # [N, S]
+    fx_kind: I8  # [N, F] effects that only the picture shows; 0 none, else ``skirmish_rules.FX_*``
+    fx_pos: F32  # [N, F, 2]
+    fx_value: F32  # [N, F] what is written or how big it is
+    fx_age_s: F32  # [N, F]
+    kills: I32  # [N, S, K] by kind of ship
     deaths: I32  # [N, S]
-    looted: I32  # [N, S]
+    looted: I32  # [N, S] crates
+    caches: I32  # [N, S]
     damage_taken: F32  # [N, S] in hundreds of hit points (1 = one full hp bar of a player)
     damage_dealt: F32  # [N, S] the same unit
 
@@ -122,10 +134,11 @@ _DTYPES: Final = {
 FIELD_NAMES: Final = tuple(f.name for f in fields(WorldState))
 _all_arrays: Final = operator.attrgetter(*FIELD_NAMES)
 _FIELD_DTYPES: Final = {f.name: _DTYPES[str(f.type)] for f in fields(WorldState)}
-_PAIRS: Final = frozenset({"ship_pos", "ship_vel", "ship_dest", "shot_pos", "shot_vel", "loot_pos", "rock_pos", "portal_pos"})
+_PAIRS: Final = frozenset({"ship_pos", "ship_vel", "ship_dest", "shot_pos", "shot_vel", "loot_pos", "rock_pos", "portal_pos", "fx_pos"})
+_PER_WORLD: Final = frozenset({"tick", "next_serial", "map_kind", "wave_wait_s", "hunter_wait_s"})
 
 
-def allocate(n: int, seeds: NDArray[Any], *, ships: int, shots: int, loot: int, rocks: int, portals: int) -> WorldState:
+def allocate(n: int, seeds: NDArray[Any], *, ships: int, shots: int, loot: int, rocks: int, portals: int, fx: int) -> WorldState:
     """An empty batch: all arrays zero, no lock, random streams keyed by ``seeds`` (integers [n], any 64-bit value).
 
     Raises ValueError when sizes or seeds do not fit.
@@ -137,7 +150,7 @@ def allocate(n: int, seeds: NDArray[Any], *, ships: int, shots: int, loot: int, 
         raise ValueError(f"arena: seeds must be {n} integers, one per world; got {keys.dtype} of shape {keys.shape}")
     if not 1 <= ships <= 127:
         raise ValueError(f"arena: {ships} ships asked; 1 to 127 are possible")
-    counts = {"ship": ships, "npc": ships, "shot": shots, "loot": loot, "rock": rocks, "portal": portals}
+    counts = {"ship": ships, "npc": ships, "shot": shots, "loot": loot, "rock": rocks, "portal": portals, "fx": fx}
     columns: dict[str, NDArray[Any]] = {}
     for name in FIELD_NAMES:
         shape: tuple[int, ...] = (n, counts.get(name.split("_")[0], ships))
@@ -145,9 +158,11 @@ def allocate(n: int, seeds: NDArray[Any], *, ships: int, shots: int, loot: int, 
             shape = (*shape, 2)
         elif name == "ship_cooldowns":
             shape = (n, ships, 3)
+        elif name == "kills":
+            shape = (n, ships, len(SHIP_KINDS))
         elif name == "rng":
             shape = (n, 2)
-        elif name in ("tick", "next_serial"):
+        elif name in _PER_WORLD:
             shape = (n,)
         columns[name] = np.zeros(shape, _FIELD_DTYPES[name])
     columns["rng"][:, 0] = keys.astype(np.int64).view(np.uint64) if keys.dtype != np.uint64 else keys
@@ -165,7 +180,7 @@ def signature() -> tuple[Any, ...]:
     return tuple(types.Array(from_dtype(np.dtype(_FIELD_DTYPES[name])), ranks[name], "C") for name in FIELD_NAMES)
 
 
-_SPECIMEN: Final = allocate(1, np.zeros(1, np.int64), ships=1, shots=1, loot=1, rocks=1, portals=1)
+_SPECIMEN: Final = allocate(1, np.zeros(1, np.int64), ships=1, shots=1, loot=1, rocks=1, portals=1, fx=1)
 
 
 @functools.cache

@@ -55,8 +55,8 @@ def _fly(pilot: str, seeds: list[int], as_json: bool) -> None:
 
 
 def _counts(counters: dict[str, Any]) -> tuple[int, int, int]:
-    kills = counters.get("kills_drone", 0) + counters.get("kills_raider", 0)
-    return int(kills), int(counters.get("looted", 0)), int(counters.get("deaths", 0))
+    loot = counters.get("looted", 0) + counters.get("caches", 0)
+    return int(counters.get("kills", 0)), int(loot), int(counters.get("deaths", 0))
 
 
 def _play(pilot: str | None, seed: int, scale: int, episodes: int, as_json: bool) -> None:
