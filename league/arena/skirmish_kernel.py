@@ -48,11 +48,15 @@ def _reset(
         place_rocks(rng, map_kind, rock_pos, rock_radius, w)
         next_serial[w] += rock_pos.shape[1]
         for q in range(portal_pos.shape[1]):
+            best = -1.0
             for _ in range(60):
                 free_spot(rng, w, rock_pos, rock_radius, 40.0, spot)
-                portal_pos[w, q, 0] = spot[0]
-                portal_pos[w, q, 1] = spot[1]
-                if q == 0 or math.hypot(portal_pos[w, 0, 0] - spot[0], portal_pos[w, 0, 1] - spot[1]) > 300.0:
+                apart = math.hypot(portal_pos[w, 0, 0] - spot[0], portal_pos[w, 0, 1] - spot[1]) if q > 0 else 1e9
+                if apart > best:
+                    best = apart
+                    portal_pos[w, q, 0] = spot[0]
+                    portal_pos[w, q, 1] = spot[1]
+                if best > 300.0:
                     break
             next_serial[w] += 1
         for k in range(loot_alive.shape[1]):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from league.arena import skirmish_rules as rules
-from league.arena.score import WEIGHTS, score, seeds
+from league.arena.score import WEIGHTS, counters, score, seeds
 from league.arena.skirmish import KEYS, advance, new_worlds, step
 from league.arena.world import WorldState
 
@@ -17,7 +17,8 @@ def quiet_world(me: Place = (300.0, 200.0)) -> WorldState:
     """One world with the player at ``me``, no NPC for a long time, no loot, no rock or portal in the way."""
     state = new_worlds(1, [11])
     state.ship_alive[0, 1:] = False
-    state.ship_respawn_s[0, 1:] = 1e6
+    state.wave_wait_s[:] = 1e6
+    state.hunter_wait_s[:] = 1e6
     state.loot_alive[:] = False
     state.loot_respawn_s[:] = 1e6
     state.rock_pos[:] = -1000.0
@@ -32,7 +33,7 @@ def put_enemy(state: WorldState, at: Place, kind: int = 1, slot: int = 1) -> Non
     state.ship_pos[0, slot] = at
     state.ship_vel[0, slot] = 0.0
     state.ship_hp[0, slot] = 1.0
-    state.ship_shield[0, slot] = 1.0 if kind == 2 else 0.0
+    state.ship_shield[0, slot] = 1.0 if rules.SHIELD[kind] > 0 else 0.0
 
 
 def click(state: WorldState, at: Place, button: int = 1) -> None:
@@ -133,7 +134,9 @@ def test_nothing_is_fired_out_of_range() -> None:
     assert not state.shot_alive.any()
 
 
-@pytest.mark.parametrize(("kind", "counter"), [(1, "kills_drone"), (2, "kills_raider")])
+@pytest.mark.parametrize(
+    ("kind", "counter"), [(1, "kills_drone"), (2, "kills_raider"), (3, "kills_mender"), (4, "kills_bomber"), (5, "kills_hunter")]
+)
 def test_a_kill_counts_scores_and_ends_the_lock(kind: int, counter: str) -> None:
     state = quiet_world()
     put_enemy(state, (400.0, 200.0), kind)
@@ -143,12 +146,13 @@ def test_a_kill_counts_scores_and_ends_the_lock(kind: int, counter: str) -> None
     state.ship_shield[0, 1] = 0.0
     serial = int(state.ship_serial[0, 1])
     step(state, None, None, None, ticks=20)
-    assert getattr(state, counter)[0, 0] == 1
+    assert counters(state, 0)[counter] == counters(state, 0)["kills"] == 1
     assert not state.ship_alive[0, 1]
     assert state.ship_lock[0, 0] == -1
     assert not state.ship_firing[0, 0]
     assert score(state)[0] == pytest.approx(WEIGHTS[counter] + WEIGHTS["damage_taken"] * state.damage_taken[0, 0])
-    step(state, None, None, None, ticks=20 * 8)
+    state.wave_wait_s[:] = 1.0
+    step(state, None, None, None, ticks=20 * 2)
     assert state.ship_alive[0, 1]
     assert state.ship_serial[0, 1] > serial
 
@@ -164,10 +168,10 @@ def damage_by(ammo: str, kind: int = 2) -> tuple[float, WorldState]:
     return float(state.damage_dealt[0, 0]), state
 
 
-def test_heavy_ammo_hits_twice_as_hard_and_is_used_up() -> None:
+def test_standard_ammo_does_half_to_a_shield_and_heavy_twice_its_number() -> None:
     standard, plain = damage_by("1")
     heavy, state = damage_by("2")
-    assert heavy == pytest.approx(2 * standard, rel=1e-5)
+    assert heavy == pytest.approx(4 * standard, rel=1e-5)
     assert plain.ship_heavy[0, 0] == pytest.approx(0.5)
     assert 0.5 - 3 * rules.HEAVY_SHOT <= state.ship_heavy[0, 0] < 0.5
     state.ship_heavy[0, 0] = rules.HEAVY_SHOT
@@ -313,16 +317,6 @@ def test_shield_comes_back_when_calm_and_hp_slowly() -> None:
     step(state, None, None, None, ticks=110)
     assert state.ship_shield[0, 0] == pytest.approx(0.7, abs=0.02)
     assert 0.2 < state.ship_hp[0, 0] < 0.3
-
-
-def test_there_are_always_some_enemies_about() -> None:
-    state = new_worlds(16, np.arange(16))
-    counts = []
-    for _ in range(60):
-        step(state, None, None, None, ticks=20)
-        counts.append(state.ship_alive[:, 1:].sum(axis=1))
-    assert np.min(counts) >= 3
-    assert 5 <= np.mean(counts) <= 7
 
 
 def test_wrong_commands_are_refused() -> None:
