@@ -58,8 +58,8 @@ def _font(size: int) -> pygame.font.Font:
     return pygame.font.Font(None, size)
 
 
-@lru_cache(maxsize=512)
-def _text(text: str, size: int, colour: Colour) -> pygame.Surface:
+@lru_cache(maxsize=1024)
+def text(text: str, size: int, colour: Colour) -> pygame.Surface:
     """A line of text in pygame's own bundled font, so that it is the same picture on every machine."""
     return _font(size).render(text, True, colour)
 
@@ -101,20 +101,20 @@ class Hud:
             self._bar(surface, name, left)
             x, y, w, _ = self._gauges[name][0]
             ready = left <= 0.0
-            self._centred(surface, _text(letter, 14 * s, TEXT if ready else DIM), x + w // 2 - 6 * s, y - 5 * s)
+            self._centred(surface, text(letter, 14 * s, TEXT if ready else DIM), x + w // 2 - 6 * s, y - 5 * s)
             self._ability_glyph(surface, name, x + w // 2 + 6 * s, y - 5 * s, TEXT if ready else DIM)
         self._numbers(surface, reading)
 
     def _numbers(self, surface: pygame.Surface, reading: Reading) -> None:
         s, (left, top, width, _) = self.scale, SCORE_PANEL
         right = (left + width - 6) * s
-        score = _text(f"{reading.score:.1f}", 25 * s, (255, 255, 255))
+        score = text(f"{reading.score:.1f}", 25 * s, (255, 255, 255))
         surface.blit(score, (right - score.get_width(), (top + 2) * s))
         seconds = max(0, int(reading.left_s + 0.999))
-        clock = _text(f"{seconds // 60}:{seconds % 60:02d}", 17 * s, (255, 150, 90) if seconds <= 10 else DIM)
+        clock = text(f"{seconds // 60}:{seconds % 60:02d}", 17 * s, (255, 150, 90) if seconds <= 10 else DIM)
         surface.blit(clock, (right - clock.get_width(), (top + 21) * s))
         if reading.respawn_s > 0:
-            line = _text(f"ship lost - back in {reading.respawn_s:.1f} s", 24 * s, (255, 214, 190))
+            line = text(f"ship lost - back in {reading.respawn_s:.1f} s", 24 * s, (255, 214, 190))
             self._centred(surface, line, 320 * s, 150 * s)
 
     def _bar(self, surface: pygame.Surface, name: str, level: float) -> None:
@@ -129,12 +129,12 @@ class Hud:
     def _icon(self, surface: pygame.Surface, name: str, word: str, on: bool) -> None:
         (x, y, w, h), colour = self._icons[name]
         self._pygame.draw.rect(surface, colour if on else GROOVE, (x, y, w, h), border_radius=2 * self.scale)
-        self._centred(surface, _text(word, 13 * self.scale, (54, 28, 8) if on else DIM), x + w // 2, y + h // 2 + self.scale // 2)
+        self._centred(surface, text(word, 13 * self.scale, (54, 28, 8) if on else DIM), x + w // 2, y + h // 2 + self.scale // 2)
 
     def _slot(self, surface: pygame.Surface, box: Box, digit: str, *, chosen: bool) -> None:
         self._pygame.draw.rect(surface, self._slot_colour if chosen else GROOVE, box, border_radius=2 * self.scale)
         x, y, w, h = box
-        self._centred(surface, _text(digit, 16 * self.scale, (20, 24, 40) if chosen else DIM), x + w // 2, y + h // 2)
+        self._centred(surface, text(digit, 16 * self.scale, (20, 24, 40) if chosen else DIM), x + w // 2, y + h // 2)
 
     def _ability_glyph(self, surface: pygame.Surface, name: str, cx: int, cy: int, ink: Colour) -> None:
         s, draw = self.scale, self._pygame.draw
@@ -160,9 +160,9 @@ class Hud:
         s = self.scale
         for name, label in (("hp", "HP"), ("shield", "SH"), ("heavy_ammo", "AM")):
             x, y, _, h = self._gauges[name][0]
-            text = _text(label, 13 * s, DIM)
+            word = text(label, 13 * s, DIM)
             cx, cy = x - 11 * s - box[0] * s, y + h // 2 - box[1] * s
-            panel.blit(text, (cx - text.get_width() // 2, cy - text.get_height() // 2))
+            panel.blit(word, (cx - word.get_width() // 2, cy - word.get_height() // 2))
 
     @staticmethod
     def _centred(surface: pygame.Surface, picture: pygame.Surface, cx: int, cy: int) -> None:

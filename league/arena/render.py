@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.arena import sizes, sprites
-from league.arena.hud import Hud, Reading
+from league.arena import skirmish_rules as rules
+from league.arena.hud import Hud, Reading, text
+from league.arena.looks import CLASSIC, Look
 from league.arena.score import score
 from league.arena.skirmish import EPISODE_TICKS
 from league.arena.truth import objects
@@ -28,16 +30,19 @@ if TYPE_CHECKING:
 SIZE: Final = (640, 360)
 BACKGROUNDS_KEPT: Final = 8
 HP_BAR_PX: Final = (20, 3)
+NAME: Final = (168, 178, 198)
+_NUMBER_COLOURS: Final = {rules.FX_HIT: (255, 255, 255), rules.FX_HURT: (255, 120, 110), rules.FX_PICKUP: (255, 226, 110)}
+_WRITTEN: Final = tuple(_NUMBER_COLOURS)
 
 
 class Painter:
     """Draws worlds on surfaces of ``640 * scale`` x ``360 * scale`` px."""
 
-    def __init__(self, scale: int = 1, episode_steps: int = EPISODE_TICKS * STEPS_PER_TICK) -> None:
+    def __init__(self, scale: int = 1, episode_steps: int = EPISODE_TICKS * STEPS_PER_TICK, look: Look = CLASSIC) -> None:
         """scale: 1 to 4. episode_steps: world steps of an episode, for the clock. Needs no display."""
         if not 1 <= scale <= 4:
             raise ValueError(f"arena: scale {scale} cannot be drawn; use 1 to 4")
-        self.scale, self._episode_steps = scale, episode_steps
+        self.scale, self.look, self._episode_steps = scale, look, episode_steps
         self._hud = Hud(scale)
         self._backgrounds: OrderedDict[bytes, pygame.Surface] = OrderedDict()
 
@@ -49,8 +54,10 @@ class Painter:
         self._things(blits, state, i, tick)
         self._shots(blits, state, i)
         self._ships(blits, state, i, tick)
+        self._effects(blits, state, i)
         surface.fblits(blits)
-        self._hp_bars(surface, state, i)
+        self._labels(surface, state, i)
+        self._numbers(surface, state, i)
         self._hud.draw(surface, reading(state, i, self._episode_steps))
         if cursor is not None:
             pointer: list[tuple[pygame.Surface, tuple[int, int]]] = []
@@ -64,23 +71,27 @@ class Painter:
     def _things(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int, tick: int) -> None:
         turn = tick // 3 % 24
         for x, y in state.portal_pos[i].tolist():
-            self._put(blits, sprites.portal(sizes.BOX_PX["portal"] / 2, turn, self.scale), x, y)
+            self._put(blits, sprites.portal(self.look, self._size(sizes.BOX_PX["portal"]) / 2, turn, self.scale), x, y)
         if state.ship_alive[i, 0] and state.ship_has_dest[i, 0]:
             x, y = state.ship_dest[i, 0].tolist()
-            self._put(blits, sprites.mark(sizes.BOX_PX["mark"] / 2, self.scale), x, y)
-        picture = sprites.loot(sizes.BOX_PX["loot"] / 2, self.scale)
-        for alive, (x, y) in zip(state.loot_alive[i].tolist(), state.loot_pos[i].tolist(), strict=True):
+            self._put(blits, sprites.mark(self.look, self._size(sizes.BOX_PX["mark"]) / 2, self.scale), x, y)
+        pictures = (
+            sprites.loot(self.look, self._size(sizes.BOX_PX["loot"]) / 2, self.scale),
+            sprites.cache_box(self.look, self._size(sizes.BOX_PX["cache"]) / 2, self.scale),
+        )
+        loot = zip(state.loot_alive[i].tolist(), state.loot_kind[i].tolist(), state.loot_pos[i].tolist(), strict=True)
+        for alive, kind, (x, y) in loot:
             if alive:
-                self._put(blits, picture, x, y)
+                self._put(blits, pictures[kind], x, y)
 
     def _shots(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int) -> None:
-        radius = sizes.BOX_PX["shot"] / 2
+        radius = self._size(sizes.BOX_PX["shot"]) / 2
         shots = np.flatnonzero(state.shot_alive[i])
         hostile = state.ship_team[i, state.shot_owner[i, shots]] != state.ship_team[i, 0]
         columns = (state.shot_pos[i, shots], state.shot_vel[i, shots], state.shot_kind[i, shots], hostile)
         for (x, y), (vx, vy), kind, foe in zip(*(column.tolist() for column in columns), strict=True):
             bucket = sprites.heading_bucket(math.atan2(vy, vx))
-            self._put(blits, sprites.shot(kind, foe, bucket, radius, self.scale), x, y)
+            self._put(blits, sprites.shot(self.look, kind, foe, bucket, radius, self.scale), x, y)
 
     def _ships(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int, tick: int) -> None:
         s = self.scale
@@ -93,64 +104,99 @@ class Painter:
                 continue
             x, y = positions[k]
             kind = int(state.ship_kind[i, k])
-            radius = sizes.SHIP_BOX_PX[kind] / 2
+            radius = self._size(sizes.SHIP_BOX_PX[kind]) / 2
             bucket = sprites.heading_bucket(float(state.ship_heading[i, k]))
             if speeds[k] > 8.0:
                 length = 3 if state.ship_boost_s[i, k] > 0 else 2 if tick // 4 % 2 else 1
-                self._put(blits, sprites.flame(kind, bucket, radius, length, s), x, y)
-            self._put(blits, sprites.ship(kind, bucket, radius, s), x, y)
+                self._put(blits, sprites.flame(self.look, kind, bucket, radius, length, s), x, y)
+            self._put(blits, sprites.ship(self.look, kind, bucket, radius, s), x, y)
             level = math.ceil(float(state.ship_shield[i, k]) * 4 - 1e-3)
             if level > 0:
-                self._put(blits, sprites.shield(radius + 1.0, level, s), x, y)
+                self._put(blits, sprites.shield(self.look, radius + 1.0, level, s), x, y)
             if state.ship_jammed_s[i, k] > 0:
-                self._put(blits, sprites.static(radius, tick // 4 % 20, s), x, y)
+                self._put(blits, sprites.static(self.look, radius, tick // 4 % 20, s), x, y)
             if k == locked:
-                ring = (sizes.SHIP_BOX_PX[kind] + sizes.LOCK_MARGIN_PX) / 2
-                self._put(blits, sprites.lock(ring, bool(state.ship_firing[i, 0]), tick // 3 % 12, s), x, y)
+                ring = self._size(sizes.SHIP_BOX_PX[kind] + sizes.LOCK_MARGIN_PX) / 2
+                self._put(blits, sprites.lock(self.look, ring, bool(state.ship_firing[i, 0]), tick // 3 % 12, s), x, y)
 
-    def _hp_bars(self, surface: pygame.Surface, state: WorldState, i: int) -> None:
+    def _size(self, px: float) -> float:
+        return px * self.look.size
+
+    def _labels(self, surface: pygame.Surface, state: WorldState, i: int) -> None:
+        """Each NPC's hp bar and, where the look shows them, its name."""
         s = self.scale
         width, height = HP_BAR_PX
-        for k in range(1, state.ship_alive.shape[1]):
-            if not state.ship_alive[i, k]:
-                continue
+        for k in np.flatnonzero(state.ship_alive[i, 1:]).tolist():
+            k += 1
+            kind = int(state.ship_kind[i, k])
             x, y = state.ship_pos[i, k].tolist()
             hp = float(state.ship_hp[i, k])
             left = round((x - width / 2) * s)
-            top = round((y - sizes.SHIP_BOX_PX[int(state.ship_kind[i, k])] / 2 - 6) * s)
+            top = round((y - self._size(sizes.SHIP_BOX_PX[kind]) / 2 - 6) * s)
             surface.fill((6, 8, 16), (left - s, top - s, (width + 2) * s, (height + 2) * s))
             colour = (236, 240, 250) if hp > 0.6 else (250, 206, 110) if hp > 0.3 else (250, 120, 120)
             surface.fill(colour, (left, top, max(1, round(hp * width * s)), height * s))
+            if self.look.names:
+                name = text(f"{sizes.SHIP_KINDS[kind].capitalize()} {int(state.ship_serial[i, k]) % 100}", 12 * s, NAME)
+                surface.blit(name, (round(x * s) - name.get_width() // 2, top - name.get_height()))
+
+    def _effects(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int) -> None:
+        """Explosions and mending."""
+        if not self.look.effects:
+            return
+        for f in np.flatnonzero((state.fx_kind[i] == rules.FX_BLAST) | (state.fx_kind[i] == rules.FX_MEND)).tolist():
+            phase = min(7, int(float(state.fx_age_s[i, f]) / rules.FX_S * 8))
+            x, y = state.fx_pos[i, f].tolist()
+            if state.fx_kind[i, f] == rules.FX_BLAST:
+                self._put(blits, sprites.blast(self.look, float(state.fx_value[i, f]), phase, self.scale), x, y)
+            else:
+                self._put(blits, sprites.mending(self.look, self._size(float(state.fx_value[i, f])) / 2, phase, self.scale), x, y)
+
+    def _numbers(self, surface: pygame.Surface, state: WorldState, i: int) -> None:
+        """Hit points lost and points won, rising and fading where it happened."""
+        if not self.look.numbers:
+            return
+        s = self.scale
+        for f in np.flatnonzero(np.isin(state.fx_kind[i], _WRITTEN)).tolist():
+            kind, value, share = int(state.fx_kind[i, f]), float(state.fx_value[i, f]), float(state.fx_age_s[i, f]) / rules.FX_S
+            words = f"+{value:g}" if kind == rules.FX_PICKUP else f"{value:.0f}"
+            picture = _faded(words, (15 if kind == rules.FX_HIT else 17) * s, _NUMBER_COLOURS[kind], min(7, int(share * 8)))
+            x, y = state.fx_pos[i, f].tolist()
+            surface.blit(picture, (round((x + 9) * s) - picture.get_width() // 2, round((y - 4 - 16 * share) * s) - picture.get_height()))
 
     def _background(self, state: WorldState, i: int) -> pygame.Surface:
-        key = state.rng[i, 0].tobytes() + state.rock_pos[i].tobytes() + state.rock_radius[i].tobytes()
+        key = state.rng[i, 0].tobytes() + state.map_kind[i].tobytes() + state.rock_pos[i].tobytes() + state.rock_radius[i].tobytes()
         kept = self._backgrounds.get(key)
         if kept is not None:
             self._backgrounds.move_to_end(key)
             return kept
-        made = _paint_background(int(state.rng[i, 0]), state.rock_pos[i], state.rock_radius[i], self.scale)
+        there = state.rock_radius[i] > 0
+        belt = int(state.map_kind[i]) == 1
+        made = _paint_background(int(state.rng[i, 0]), state.rock_pos[i, there], state.rock_radius[i, there], self.scale, self.look, belt)
         self._backgrounds[key] = made
         if len(self._backgrounds) > BACKGROUNDS_KEPT:
             self._backgrounds.popitem(last=False)
         return made
 
 
-def _paint_background(seed: int, rock_pos: NDArray[np.float32], rock_radius: NDArray[np.float32], scale: int) -> pygame.Surface:
-    """Space behind one world: a dim nebula, stars, a faint grid, and the rocks, which never move."""
+def _paint_background(
+    seed: int, rock_pos: NDArray[np.float32], rock_radius: NDArray[np.float32], scale: int, look: Look, belt: bool
+) -> pygame.Surface:
+    """Space behind one world: a dim nebula, stars, a faint grid, dust along a belt, and the rocks, which never move."""
     import pygame
 
     dice = np.random.default_rng(seed)
     size = (SIZE[0] * scale, SIZE[1] * scale)
     nebula = pygame.Surface((160, 90), 0, 32)
-    pygame.surfarray.blit_array(nebula, _nebula(dice))
+    pygame.surfarray.blit_array(nebula, _nebula(dice, look, rock_pos if belt else rock_pos[:0]))
     surface = pygame.transform.smoothscale(nebula, size)
     grid = pygame.Surface(size, pygame.SRCALPHA, 32)
     for x in range(0, SIZE[0], 40):
-        grid.fill((120, 150, 220, 11), (x * scale, 0, 1, size[1]))
+        grid.fill((120, 150, 220, look.grid), (x * scale, 0, 1, size[1]))
     for y in range(0, SIZE[1], 40):
-        grid.fill((120, 150, 220, 11), (0, y * scale, size[0], 1))
+        grid.fill((120, 150, 220, look.grid), (0, y * scale, size[0], 1))
     surface.blit(grid, (0, 0))
-    for _ in range(150):
+    for _ in range(look.stars):
         x, y = int(dice.integers(size[0])), int(dice.integers(size[1]))
         light = int(dice.integers(46, 120))
         warm, cold = int(dice.integers(0, 16)), int(dice.integers(0, 24))
@@ -158,24 +204,41 @@ def _paint_background(seed: int, rock_pos: NDArray[np.float32], rock_radius: NDA
         surface.fill((light + warm, light, min(255, light + cold)), (x, y, side, side))
     blits: list[tuple[pygame.Surface, tuple[int, int]]] = []
     for k, ((x, y), radius) in enumerate(zip(rock_pos.tolist(), rock_radius.tolist(), strict=True)):
-        picture = sprites.rock(float(radius), (seed * 31 + k) & 0xFFFFFFFF, scale)
+        picture = sprites.rock(look, float(radius), (seed * 31 + k) & 0xFFFFFFFF, scale)
         half = picture.get_width() / 2
         blits.append((picture, (math.floor(x * scale - half + 0.5), math.floor(y * scale - half + 0.5))))
     surface.fblits(blits)
     return surface
 
 
-def _nebula(dice: np.random.Generator) -> NDArray[np.uint8]:
-    """Some dim, wide clouds of light, uint8 [160, 90, 3]; rounded at random, since so few levels would show as bands."""
+def _nebula(dice: np.random.Generator, look: Look, dust: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Some dim, wide clouds of light, uint8 [160, 90, 3], and dust round the places ``dust`` [R, 2]; rounded at random, since so
+    few levels would show as bands."""
     x, y = np.meshgrid(np.arange(160.0), np.arange(90.0), indexing="ij")
-    light = np.zeros((160, 90, 3)) + np.array([8.0, 10.0, 20.0])
-    tints = np.array([[30.0, 10.0, 44.0], [4.0, 26.0, 40.0], [16.0, 12.0, 52.0], [4.0, 30.0, 30.0]])
+    light = np.zeros((160, 90, 3)) + np.array(look.ground, np.float64)
+    tints = np.array(look.clouds, np.float64)
     for k in range(6):
         centre_x, centre_y, width, height, turn = dice.uniform((0, 0, 22, 12, 0), (160, 90, 60, 30, np.pi))
         u = (x - centre_x) * np.cos(turn) + (y - centre_y) * np.sin(turn)
         v = (y - centre_y) * np.cos(turn) - (x - centre_x) * np.sin(turn)
-        light += np.exp(-((u / width) ** 2) - (v / height) ** 2)[..., None] * tints[k % 4] * dice.uniform(0.4, 0.8)
-    return np.minimum(light + dice.random((160, 90, 1)), 64.0).astype(np.uint8)
+        light += np.exp(-((u / width) ** 2) - (v / height) ** 2)[..., None] * tints[k % len(tints)] * dice.uniform(0.4, 0.8)
+    for centre_x, centre_y in (dust / 4.0).tolist():
+        light += np.exp(-(((x - centre_x) / 13.0) ** 2) - ((y - centre_y) / 7.0) ** 2)[..., None] * np.array([13.0, 12.0, 11.0])
+    return np.minimum(light + dice.random((160, 90, 1)), look.brightest).astype(np.uint8)
+
+
+@lru_cache(maxsize=512)
+def _faded(words: str, size: int, colour: tuple[int, int, int], phase: int) -> pygame.Surface:
+    """Text with a dark edge, ``phase`` 0..7 of its life: whole at first, then fainter."""
+    ink, edge = text(words, size, colour), text(words, size, (10, 12, 20))
+    import pygame
+
+    picture = pygame.Surface((ink.get_width() + 2, ink.get_height() + 2), pygame.SRCALPHA, 32)
+    for place in ((0, 1), (2, 1), (1, 0), (1, 2)):
+        picture.blit(edge, place)
+    picture.blit(ink, (1, 1))
+    picture.set_alpha(255 if phase < 4 else 255 - (phase - 3) * 55)
+    return picture
 
 
 def reading(state: WorldState, i: int, episode_steps: int) -> Reading:
@@ -214,13 +277,13 @@ def draw(surface: pygame.Surface, state: WorldState, i: int, cursor: tuple[float
 class Renderer:
     """Worlds as numpy pictures, with no display."""
 
-    def __init__(self) -> None:
+    def __init__(self, look: Look = CLASSIC) -> None:
         import cv2
         import pygame
 
         self._swap = cv2.cvtColor
         self._order = cv2.COLOR_BGRA2RGB
-        self._painter = Painter(1)
+        self._painter = Painter(1, look=look)
         self._surface = pygame.Surface(SIZE, 0, 32, (0xFF0000, 0xFF00, 0xFF, 0))
 
     def picture(self, state: WorldState, i: int, cursor: tuple[float, float] | None = None) -> NDArray[np.uint8]:
@@ -230,8 +293,8 @@ class Renderer:
         return np.asarray(self._swap(pixels, self._order))
 
 
-def boxes(state: WorldState, i: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def boxes(state: WorldState, i: int, look: Look = CLASSIC) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Where things are in the picture of world ``i``: classes int32 [M] (``sizes.CLASSES``) and boxes float32 [M, 4]
     (centre x, centre y, width, height, in 0..1 of the picture). Truth: for detectors and scores only."""
-    found = objects(state, i)
+    found = objects(state, i, look.size)
     return found.classes, found.boxes()

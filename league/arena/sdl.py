@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from league.arena import sprites
+from league.arena.looks import CLASSIC
 
 if TYPE_CHECKING:
     import pygame
@@ -49,7 +50,7 @@ def open_window(size: tuple[int, int], title: str, driver: str | None = None, po
         if driver is None and found not in VISIBLE_DRIVERS:
             raise DisplayError(f"arena window: SDL can only draw {found}{_missing_libraries()}")
         pygame.display.set_caption(title)
-        pygame.display.set_icon(sprites.ship(0, sprites.heading_bucket(-math.pi / 4), 15.0, 1))
+        pygame.display.set_icon(sprites.ship(CLASSIC, 0, sprites.heading_bucket(-math.pi / 4), 15.0, 1))
         return pygame.display.set_mode(size, pygame.RESIZABLE)
     except pygame.error as error:
         where = f"display {os.environ.get('DISPLAY')!r}" if chosen == "x11" else f"the video driver {chosen or 'of this platform'}"

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from league.arena.looks import CLASSIC, Group, Look
+
 if TYPE_CHECKING:
     import pygame
 
@@ -29,6 +31,17 @@ DRONE: Final = (255, 158, 44)
 DRONE_DARK: Final = (150, 74, 10)
 RAIDER: Final = (236, 52, 78)
 RAIDER_DARK: Final = (122, 14, 44)
+MENDER: Final = (92, 226, 190)
+MENDER_DARK: Final = (14, 92, 84)
+BOMBER: Final = (176, 182, 206)
+BOMBER_DARK: Final = (44, 46, 62)
+BOMBER_LIGHT: Final = (255, 74, 36)
+HUNTER: Final = (214, 60, 190)
+HUNTER_DARK: Final = (62, 12, 66)
+CACHE: Final = (96, 112, 255)
+CACHE_TRIM: Final = (255, 226, 120)
+BLAST: Final = (255, 170, 60)
+MENDING: Final = (120, 255, 190)
 LOOT: Final = (255, 208, 64)
 LOOT_BAND: Final = (46, 214, 224)
 PORTAL: Final = (176, 108, 255)
@@ -42,10 +55,12 @@ MARK: Final = (120, 255, 206)
 class Pen:
     """Draws shapes in world units round the middle of one picture, turned by ``heading`` (rad)."""
 
-    def __init__(self, half_px: float, scale: int, heading: float = 0.0, ground: Colour = INK) -> None:
-        """``half_px``: half the side of the square picture, in world units. ``ground``: the colour that fully
-        transparent pixels hide; smooth edges blend towards it."""
+    def __init__(self, half_px: float, scale: int, look: Look, group: Group, heading: float = 0.0, ground: Colour = INK) -> None:
+        """``half_px``: half the side of the square picture, in world units. ``group``: whose colours of ``look`` to use.
+        ``ground``: the colour that fully transparent pixels hide; smooth edges blend towards it."""
         import pygame
+
+        self._look, self._group = look, group
 
         self._pygame = pygame
         self.scale = scale
@@ -55,7 +70,10 @@ class Pen:
         self._cos, self._sin = math.cos(heading), math.sin(heading)
         side = self.side_px * SUPERSAMPLE
         self._surface = pygame.Surface((side, side), pygame.SRCALPHA, 32)
-        self._surface.fill((*ground, 0))
+        self._surface.fill((*self._tone(ground), 0))
+
+    def _tone(self, colour: Colour) -> Colour:
+        return self._look.tone(self._group, colour)
 
     def at(self, x: float, y: float) -> Point:
         return (
@@ -64,7 +82,7 @@ class Pen:
         )
 
     def polygon(self, points: Sequence[Point], colour: Colour, alpha: int = 255) -> None:
-        self._pygame.draw.polygon(self._surface, (*colour, alpha), [self.at(*p) for p in points])
+        self._pygame.draw.polygon(self._surface, (*self._tone(colour), alpha), [self.at(*p) for p in points])
 
     def mirrored(self, points: Sequence[Point], colour: Colour, alpha: int = 255) -> None:
         """The polygon and its twin on the other side of the ship's long axis."""
@@ -72,14 +90,16 @@ class Pen:
         self.polygon([(x, -y) for x, y in points], colour, alpha)
 
     def disc(self, x: float, y: float, radius: float, colour: Colour, alpha: int = 255) -> None:
-        self._pygame.draw.circle(self._surface, (*colour, alpha), self.at(x, y), radius * self._unit)
+        self._pygame.draw.circle(self._surface, (*self._tone(colour), alpha), self.at(x, y), radius * self._unit)
 
     def ring(
         self, radius: float, width: float, colour: Colour, alpha: int = 255, arcs: int = 0, share: float = 0.6, turn: float = 0.0
     ) -> None:
         """A ring whose outer edge is at ``radius``; ``arcs`` > 0 cuts it into that many dashes of ``share`` each."""
         if arcs == 0:
-            self._pygame.draw.circle(self._surface, (*colour, alpha), self.at(0, 0), radius * self._unit, max(1, round(width * self._unit)))
+            self._pygame.draw.circle(
+                self._surface, (*self._tone(colour), alpha), self.at(0, 0), radius * self._unit, max(1, round(width * self._unit))
+            )
             return
         for k in range(arcs):
             start = turn + 2 * math.pi * k / arcs
@@ -137,24 +157,62 @@ def _raider(pen: Pen, r: float) -> None:
     pen.disc(-0.02 * r, 0, r * 0.15, (255, 226, 214))
 
 
-SHIP_SHAPES: Final[tuple[Callable[[Pen, float], None], ...]] = (_player, _drone, _raider)
-"""By ``ship_kind``: 0 player, 1 drone, 2 raider."""
-FLAME_COLOURS: Final[tuple[Colour, ...]] = ((96, 176, 255), (255, 150, 50), (255, 84, 84))
+def _mender(pen: Pen, r: float) -> None:
+    """A wide ring with a cross in it: no gun, no nose."""
+    pen.disc(0, 0, r * 0.98, INK)
+    pen.disc(0, 0, r * 0.86, MENDER)
+    pen.disc(0, 0, r * 0.64, MENDER_DARK)
+    for long, wide in ((0.56, 0.19), (0.19, 0.56)):
+        pen.polygon(scaled([(-long, -wide), (long, -wide), (long, wide), (-long, wide)], r), (236, 255, 250))
+    pen.polygon(scaled([(0.98, 0.0), (0.72, 0.2), (0.72, -0.2)], r), MENDER)
+
+
+def _bomber(pen: Pen, r: float) -> None:
+    """A spiked ball with a warning light."""
+    spikes = 8
+    star = [
+        (n * r * math.cos(a), n * r * math.sin(a))
+        for a, n in ((math.pi * k / spikes, 0.99 if k % 2 == 0 else 0.60) for k in range(2 * spikes))
+    ]
+    pen.polygon(star, INK)
+    pen.polygon(scaled(star, 0.86), BOMBER)
+    pen.disc(0, 0, r * 0.56, BOMBER_DARK)
+    pen.disc(0, 0, r * 0.38, BOMBER_LIGHT)
+    pen.disc(-0.08 * r, -0.08 * r, r * 0.16, (255, 226, 170))
+
+
+def _hunter(pen: Pen, r: float) -> None:
+    """Large, with two long jaws and a burning eye."""
+    jaw = [(1.0, 0.20), (0.30, 0.66), (-0.30, 0.98), (-0.92, 0.70), (-0.62, 0.34), (-0.80, 0.0), (0.10, 0.0), (0.34, 0.26)]
+    pen.mirrored(scaled(jaw, r), INK)
+    inner = [(0.86, 0.26), (0.26, 0.58), (-0.28, 0.86), (-0.74, 0.66), (-0.46, 0.34), (-0.62, 0.05), (0.04, 0.05), (0.28, 0.34)]
+    pen.mirrored(scaled(inner, r), HUNTER_DARK)
+    pen.mirrored(scaled([(0.84, 0.28), (0.26, 0.56), (-0.26, 0.82), (-0.10, 0.58), (0.22, 0.40)], r), HUNTER)
+    pen.mirrored(scaled([(-0.34, 0.80), (-0.70, 0.64), (-0.44, 0.52)], r), HUNTER)
+    pen.disc(-0.10 * r, 0, r * 0.24, (255, 206, 60))
+    pen.disc(-0.04 * r, 0, r * 0.11, (120, 10, 20))
+
+
+SHIP_SHAPES: Final[tuple[Callable[[Pen, float], None], ...]] = (_player, _drone, _raider, _mender, _bomber, _hunter)
+"""By ``ship_kind``."""
+FLAME_COLOURS: Final[tuple[Colour, ...]] = (
+    (96, 176, 255), (255, 150, 50), (255, 84, 84), (110, 240, 200), (255, 120, 40), (230, 90, 220),
+)  # fmt: skip
 
 
 @cache
-def ship(kind: int, bucket: int, radius: float, scale: int) -> pygame.Surface:
-    pen = Pen(radius + 1, scale, bucket_heading(bucket))
+def ship(look: Look, kind: int, bucket: int, radius: float, scale: int) -> pygame.Surface:
+    pen = Pen(radius + 1, scale, look, "foe" if kind else "own", bucket_heading(bucket))
     SHIP_SHAPES[kind](pen, radius)
     return pen.done()
 
 
 @cache
-def flame(kind: int, bucket: int, radius: float, length: int, scale: int) -> pygame.Surface:
+def flame(look: Look, kind: int, bucket: int, radius: float, length: int, scale: int) -> pygame.Surface:
     """The glow behind a flying ship; ``length`` 1..3 (3: boosting)."""
     colour = FLAME_COLOURS[kind]
     reach = radius * (0.72 + 0.14 + 0.18 * length)
-    pen = Pen(reach + 1, scale, bucket_heading(bucket), ground=colour)
+    pen = Pen(reach + 1, scale, look, "foe" if kind else "own", bucket_heading(bucket), ground=colour)
     width, throat = 0.20 * radius, -0.72 * radius
     pen.polygon(
         [(-0.4 * radius, width), (throat, width * 1.25), (-reach, 0), (throat, -width * 1.25), (-0.4 * radius, -width)], colour, 205
@@ -166,28 +224,28 @@ def flame(kind: int, bucket: int, radius: float, length: int, scale: int) -> pyg
 
 
 @cache
-def shield(radius: float, level: int, scale: int) -> pygame.Surface:
+def shield(look: Look, radius: float, level: int, scale: int) -> pygame.Surface:
     """A thin bubble round a ship; ``level`` 1..4 quarters of the shield."""
     colour = (110, 186, 255)
-    pen = Pen(radius + 1, scale, ground=colour)
+    pen = Pen(radius + 1, scale, look, "own", ground=colour)
     pen.disc(0, 0, radius, colour, 7 * level)
     pen.ring(radius, 1.0, colour, 26 + 32 * level)
     return pen.done()
 
 
 @cache
-def static(radius: float, phase: int, scale: int) -> pygame.Surface:
+def static(look: Look, radius: float, phase: int, scale: int) -> pygame.Surface:
     """Crackling round a jammed ship."""
     colour = (206, 150, 255)
-    pen = Pen(radius + 1, scale, ground=colour)
+    pen = Pen(radius + 1, scale, look, "own", ground=colour)
     pen.ring(radius, 1.4, colour, 230, arcs=5, share=0.32, turn=phase * math.pi / 10)
     pen.ring(radius * 0.78, 1.0, (240, 226, 255), 190, arcs=4, share=0.25, turn=-phase * math.pi / 8)
     return pen.done()
 
 
 @cache
-def loot(radius: float, scale: int) -> pygame.Surface:
-    pen = Pen(radius + 1, scale)
+def loot(look: Look, radius: float, scale: int) -> pygame.Surface:
+    pen = Pen(radius + 1, scale, look, "loot")
     r = radius
     square = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
     pen.polygon(scaled(square, r), INK)
@@ -201,8 +259,51 @@ def loot(radius: float, scale: int) -> pygame.Surface:
     return pen.done()
 
 
+@cache
+def cache_box(look: Look, radius: float, scale: int) -> pygame.Surface:
+    """A six-sided chest with a star: not to be taken for a crate."""
+    pen = Pen(radius + 1, scale, look, "loot")
+    r = radius
+    corners = [(math.cos(math.pi / 6 + k * math.pi / 3), math.sin(math.pi / 6 + k * math.pi / 3)) for k in range(6)]
+    wide = [(x / 0.866, y) for x, y in corners]  # as wide as it is high
+    pen.polygon(scaled(wide, r), INK)
+    pen.polygon(scaled(wide, r * 0.90), CACHE_TRIM)
+    pen.polygon(scaled(wide, r * 0.70), CACHE)
+    star = [
+        (n * math.cos(a), n * math.sin(a)) for a, n in ((k * math.pi / 5 - math.pi / 2, 0.56 if k % 2 == 0 else 0.24) for k in range(10))
+    ]
+    pen.polygon(scaled(star, r), (255, 250, 226))
+    pen.polygon(scaled([(-0.5, -0.72), (0.5, -0.72), (0.42, -0.62), (-0.42, -0.62)], r), (255, 250, 210))
+    return pen.done()
+
+
+@cache
+def blast(look: Look, radius: float, phase: int, scale: int) -> pygame.Surface:
+    """An explosion, ``phase`` 0..7 of its life: a flash, then a ring that grows and fades."""
+    share = (phase + 1) / 8
+    pen = Pen(radius + 1, scale, look, "hostile", ground=BLAST)
+    fade = 1.0 - share
+    pen.disc(0, 0, radius * (0.25 + 0.6 * share), BLAST, round(110 * fade))
+    if share < 0.6:
+        pen.disc(0, 0, radius * 0.6 * fade**2, (255, 240, 200), 255)
+    pen.ring(radius * (0.3 + 0.7 * share), max(1.0, radius * 0.14 * fade), BLAST, round(235 * fade))
+    for k in range(7):
+        a, d = k * 2.4, radius * (0.2 + 0.72 * share) * (0.7 + 0.3 * (k % 3) / 2)
+        pen.disc(d * math.cos(a), d * math.sin(a), max(0.6, radius * 0.07 * fade), (255, 220, 150), round(255 * fade))
+    return pen.done()
+
+
+@cache
+def mending(look: Look, radius: float, phase: int, scale: int) -> pygame.Surface:
+    """A ring that closes round a ship being mended; ``phase`` 0..7."""
+    share = (phase + 1) / 8
+    pen = Pen(radius * 1.5 + 1, scale, look, "foe", ground=MENDING)
+    pen.ring(radius * (1.5 - 0.5 * share), 1.4, MENDING, round(230 * (1.0 - share)), arcs=4, share=0.6, turn=share)
+    return pen.done()
+
+
 @lru_cache(maxsize=512)
-def rock(radius: float, seed: int, scale: int) -> pygame.Surface:
+def rock(look: Look, radius: float, seed: int, scale: int) -> pygame.Surface:
     """A grey lump, its outline and craters drawn from ``seed``."""
     import random
 
@@ -214,7 +315,7 @@ def rock(radius: float, seed: int, scale: int) -> pygame.Surface:
     top, bottom = min(y for _, y in rough), max(y for _, y in rough)
     # Stretched to fill its box: truth boxes are made from the radius alone.
     outline = [(radius * ((x - left) / (right - left) * 2 - 1), radius * ((y - top) / (bottom - top) * 2 - 1)) for x, y in rough]
-    pen = Pen(radius + 1, scale)
+    pen = Pen(radius + 1, scale, look, "rock")
     pen.polygon(outline, (30, 33, 44))
     pen.polygon(scaled(outline, 0.93), (84, 88, 102))
     lit = [(x * 0.82 - radius * 0.07, y * 0.82 - radius * 0.07) for x, y in outline]
@@ -230,9 +331,9 @@ def rock(radius: float, seed: int, scale: int) -> pygame.Surface:
 
 
 @cache
-def portal(radius: float, phase: int, scale: int) -> pygame.Surface:
+def portal(look: Look, radius: float, phase: int, scale: int) -> pygame.Surface:
     """Violet rings turning against each other; ``phase`` 0..23."""
-    pen = Pen(radius + 1, scale, ground=(90, 40, 170))
+    pen = Pen(radius + 1, scale, look, "portal", ground=(90, 40, 170))
     turn = phase * 2 * math.pi / 24 / 3
     for k in range(6):
         pen.disc(0, 0, radius * (0.90 - 0.13 * k), (70 + 14 * k, 24 + 4 * k, 140 + 12 * k), 60 + 24 * k)
@@ -244,12 +345,12 @@ def portal(radius: float, phase: int, scale: int) -> pygame.Surface:
 
 
 @cache
-def shot(kind: int, hostile: bool, bucket: int, radius: float, scale: int) -> pygame.Surface:
+def shot(look: Look, kind: int, hostile: bool, bucket: int, radius: float, scale: int) -> pygame.Surface:
     """A bolt with a faint streak behind it: the own ship's are darts (``kind`` 1 standard, 2 heavy and fat, 3 piercing
     and thin), all others round balls."""
     colour = HOSTILE_SHOT if hostile else SHOT
     tail = radius * 3.2
-    pen = Pen(tail, scale, bucket_heading(bucket), ground=colour)
+    pen = Pen(tail, scale, look, "hostile" if hostile else "shot", bucket_heading(bucket), ground=colour)
     r = radius
     width = {2: 1.0, 3: 0.62}.get(kind, 0.84) * r
     pen.polygon([(0, width * 0.7), (-tail, 0), (0, -width * 0.7)], colour, 70)
@@ -265,9 +366,9 @@ def shot(kind: int, hostile: bool, bucket: int, radius: float, scale: int) -> py
 
 
 @cache
-def lock(radius: float, firing: bool, phase: int, scale: int) -> pygame.Surface:
+def lock(look: Look, radius: float, firing: bool, phase: int, scale: int) -> pygame.Surface:
     """The ring round the locked ship: turning dashes, or a whole ring with four teeth while firing."""
-    pen = Pen(radius + 1, scale, ground=LOCK)
+    pen = Pen(radius + 1, scale, look, "lock", ground=LOCK)
     if not firing:
         pen.ring(radius, 2.0, LOCK, 255, arcs=6, share=0.58, turn=phase * math.pi / 36)
         return pen.done()
@@ -281,9 +382,9 @@ def lock(radius: float, firing: bool, phase: int, scale: int) -> pygame.Surface:
 
 
 @cache
-def mark(radius: float, scale: int) -> pygame.Surface:
+def mark(look: Look, radius: float, scale: int) -> pygame.Surface:
     """The destination on the ground: a ring with a cross through its gaps."""
-    pen = Pen(radius + 1, scale, ground=MARK)
+    pen = Pen(radius + 1, scale, look, "mark", ground=MARK)
     pen.ring(radius * 0.72, 1.4, MARK, 230, arcs=4, share=0.62, turn=math.pi / 4 - math.pi / 4 * 0.62)
     for k in range(4):
         c, s = math.cos(k * math.pi / 2), math.sin(k * math.pi / 2)
@@ -296,7 +397,7 @@ def mark(radius: float, scale: int) -> pygame.Surface:
 @cache
 def cursor(scale: int) -> pygame.Surface:
     """An arrow pointer; its hot spot is the middle of the picture."""
-    pen = Pen(17, scale, ground=INK)
+    pen = Pen(17, scale, CLASSIC, "own", ground=INK)
     arrow = [(0.0, 0.0), (0.0, 15.0), (3.6, 11.8), (6.0, 16.6), (8.4, 15.4), (6.2, 10.8), (10.8, 10.4)]
     pen.polygon(arrow, INK)
     pen.polygon([(1.2, 2.8), (1.2, 12.2), (3.9, 9.9), (6.5, 14.9), (6.9, 14.7), (4.6, 9.9), (8.2, 9.5)], (250, 250, 250))

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,9 @@ from numpy.typing import NDArray
 
 from data.profile import ARENA_PROFILE, Region
 from league.arena import sizes, skirmish
+from league.arena import skirmish_rules as rules
 from league.arena.hud import PANELS
+from league.arena.looks import CLASSIC, HELD_OUT, LOOKS, Look, look_named
 from league.arena.render import Painter, Renderer, boxes, draw
 from league.arena.truth import objects
 from league.arena.world import WorldState
@@ -119,9 +123,12 @@ def _shot(owner: int) -> Callable[[WorldState], None]:
     return show
 
 
-def _loot(state: WorldState) -> None:
-    state.loot_alive[0, 0] = True
-    state.loot_pos[0, 0] = (200, 150)
+def _loot(slot: int) -> Callable[[WorldState], None]:
+    def show(state: WorldState) -> None:
+        state.loot_alive[0, slot] = True
+        state.loot_pos[0, slot] = (200, 150)
+
+    return show
 
 
 def _rock(state: WorldState) -> None:
@@ -137,7 +144,11 @@ SHOWN = {
     "self": _ship(0),
     "drone": _ship(1),
     "raider": _ship(2),
-    "loot": _loot,
+    "mender": _ship(3),
+    "bomber": _ship(4),
+    "hunter": _ship(5),
+    "loot": _loot(0),
+    "cache": _loot(3),
     "rock": _rock,
     "portal": _portal,
     "shot": _shot(0),
@@ -145,25 +156,90 @@ SHOWN = {
 }
 
 
+@pytest.mark.parametrize("look", LOOKS.values(), ids=lambda look: look.name)
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_thing_fills_the_box_that_truth_gives_it(renderer: Renderer, name: str) -> None:
-    state = skirmish.new_worlds(1, [5])
+def test_a_thing_fills_the_box_that_truth_gives_it(name: str, look: Look) -> None:
+    renderer, state = Renderer(replace(look, names=False)), skirmish.new_worlds(1, [5])
     _alone(state)
     state.portal_pos[:] = (500, 300)
     before = renderer.picture(state, 0).astype(int)
     SHOWN[name](state)
     changed = np.abs(renderer.picture(state, 0).astype(int) - before).max(axis=-1)[110:200, 140:260] > 24
     rows, columns = np.nonzero(changed)
-    classes, found = boxes(state, 0)
+    classes, found = boxes(state, 0, look)
     mine = found[classes == sizes.CLASSES.index(name)]
     x, y, width, height = (mine[np.abs(mine[:, 0] - 200 / 640).argmin()] * (640, 360, 640, 360)).tolist()
     assert (x, y) == pytest.approx((200, 150), abs=1e-3)
     # The hp bar stands above the box; streaks trail behind it.
     inside = (np.abs(columns + 140.5 - x) <= width / 2 + 1) & (np.abs(rows + 110.5 - y) <= height / 2 + 1)
-    assert inside.mean() > (0.55 if name in ("drone", "raider", "shot", "hostile_shot") else 0.97)
+    assert inside.mean() > (0.55 if name in (*sizes.SHIP_KINDS[1:], "shot", "hostile_shot") else 0.97)
     for values, middle, side in ((columns[inside] + 140.5, x, width), (rows[inside] + 110.5, y, height)):
         assert values.max() - values.min() + 1 >= 0.68 * side
         assert (values.max() + values.min()) / 2 == pytest.approx(middle, abs=max(2.0, 0.13 * side))
+
+
+def test_kinds_can_be_told_apart_in_every_look() -> None:
+    for look in LOOKS.values():
+        renderer = Renderer(replace(look, names=False))
+        crops = []
+        for name in (*sizes.SHIP_KINDS, "loot", "cache"):
+            state = skirmish.new_worlds(1, [5])
+            _alone(state)
+            state.portal_pos[:] = (500, 300)
+            SHOWN[name](state)
+            crops.append(renderer.picture(state, 0)[136:164, 186:214].astype(float))
+        for i, a in enumerate(crops):
+            for b in crops[:i]:
+                # Grey values too, since not everyone sees every colour.
+                assert np.abs(a - b).mean() > 8, look.name
+                assert np.abs(a.mean(axis=2) - b.mean(axis=2)).mean() > 5, look.name
+
+
+def test_the_display_is_the_same_in_every_look() -> None:
+    state = skirmish.new_worlds(1, [5])
+    _alone(state)
+    parts = []
+    for look in LOOKS.values():
+        picture = Renderer(look).picture(state, 0)
+        parts.append(np.concatenate([picture[t + 1 : t + h - 1, x + 1 : x + w - 1].ravel() for x, t, w, h in PANELS]))
+    assert all((part == parts[0]).all() for part in parts)
+
+
+def test_looks_are_unlike_one_another() -> None:
+    state = skirmish.new_worlds(1, [5])
+    pictures = {name: Renderer(look).picture(state, 0).astype(float) for name, look in LOOKS.items()}
+    for a, b in itertools.combinations(pictures, 2):
+        assert np.abs(pictures[a] - pictures[b]).mean() > 4, (a, b)
+    assert HELD_OUT in LOOKS
+    assert CLASSIC.name != HELD_OUT
+
+
+def test_names_and_numbers_are_shown_where_the_look_wants_them() -> None:
+    state = skirmish.new_worlds(1, [5])
+    _alone(state)
+    state.ship_alive[0, 1], state.ship_kind[0, 1], state.ship_pos[0, 1] = True, 1, (200, 150)
+    plain = Renderer(replace(CLASSIC, names=False)).picture(state, 0)
+    named = Renderer(CLASSIC).picture(state, 0)
+    rows, _ = np.nonzero((plain != named).any(axis=-1))
+    assert len(rows) > 20
+    assert rows.max() < 150 - sizes.BOX_PX["drone"] / 2
+    for kind, value in ((rules.FX_HIT, 10.0), (rules.FX_HURT, 12.0), (rules.FX_PICKUP, 2.5), (rules.FX_BLAST, 45.0), (rules.FX_MEND, 18.0)):
+        state.fx_kind[0, 0], state.fx_pos[0, 0], state.fx_value[0, 0], state.fx_age_s[0, 0] = kind, (400, 150), value, 0.1
+        changed = (Renderer(CLASSIC).picture(state, 0) != named).any(axis=-1)
+        assert changed.sum() > 15
+        rows, columns = np.nonzero(changed)
+        assert np.hypot(columns - 400, rows - 150).max() < 50
+        without = replace(CLASSIC, numbers=False, effects=False)
+        assert (Renderer(without).picture(state, 0) == named).all()
+        state.fx_age_s[0, 0] = rules.FX_S * 0.99
+        faded = np.abs(Renderer(CLASSIC).picture(state, 0).astype(float) - named).sum()
+        state.fx_age_s[0, 0] = 0.0
+        assert faded < 0.6 * np.abs(Renderer(CLASSIC).picture(state, 0).astype(float) - named).sum()
+
+
+def test_an_unknown_look_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(ValueError, match=r"\[arena\] look: none is called 'rococo'; use one of classic, "):
+        look_named("rococo")
 
 
 def test_lock_and_mark_are_drawn_where_their_boxes_are(renderer: Renderer) -> None:
