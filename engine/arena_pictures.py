@@ -2,14 +2,17 @@
 
 Worlds fly under a rough pilot that sees the truth (it only has to make varied pictures): it locks, fires, loots,
 wanders, uses every ability. Half of the pictures are then shuffled further: ships and shots in places, states and
-numbers that play would show rarely, so that rare classes and every state of the display are learnt. A share goes
-through the recorder's own video coding, since the detector also reads recordings.
+numbers that play would show rarely, so that rare classes and every state of the display are learnt. They are drawn in all
+looks but the one that is kept for judging, and a share goes through the recorder's own video coding or JPEG, since the
+detector also reads recordings. Pictures come in blocks with random streams of their own, so that processes can share the work
+and the result does not depend on how many there are.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -21,16 +24,24 @@ from numpy.typing import NDArray
 from data.files import write_whole
 from data.schema import Image
 from league.arena import sizes, skirmish
+from league.arena import skirmish_rules as rules
+from league.arena.looks import CLASSIC, HELD_OUT, LOOKS
 from league.arena.world import STEPS_PER_TICK, WorldState
 
 F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
 
 WORLDS: Final = 32
+BLOCK: Final = 6 * WORLDS
+"""Pictures that share worlds and a random stream."""
+SEEN_LOOKS: Final = tuple(name for name in LOOKS if name != HELD_OUT)
+CLASSIC_SHARE: Final = 0.4
+"""How many pictures are drawn as most people see the arena."""
 TRAIN_SEED: Final = 1_000_000
 """World seeds of training pictures start here, those of held-out pictures at ``HELD_OUT_SEED``."""
 HELD_OUT_SEED: Final = 7_000_000
 _FRAMES_CODED: Final = 4
+_FX_VALUES: Final = {rules.FX_BLAST: (14.0, 19.0, 24.0, 45.0), rules.FX_MEND: (18.0, 24.0, 30.0), rules.FX_PICKUP: (0.5, 2.5)}
 BOX_SCALES: Final[dict[str, float]] = {"shot": 2.0, "hostile_shot": 2.0}
 """Boxes are labelled so many times too large for training, and divided again when the detector runs: a 6 px box is
 3 px at the detector's size, and a find one pixel off would overlap it so little that nothing is learnt from it."""
@@ -39,49 +50,56 @@ BOX_SCALES: Final[dict[str, float]] = {"shot": 2.0, "hostile_shot": 2.0}
 @dataclass(frozen=True, slots=True)
 class LabelledPicture:
     """image: RGB uint8 [360, 640, 3]. classes: int32 [M], index into ``sizes.CLASSES``. boxes: float32 [M, 4] centre
-    x, centre y, width, height in 0..1. ``coded``: it went through video coding. ``state``, ``world``: what it shows."""
+    x, centre y, width, height in 0..1. ``coded``: it went through video coding or JPEG. ``state``: the one world it
+    shows, drawn in ``look``."""
 
     image: Image
     classes: I32
     boxes: F32
     coded: bool
     state: WorldState
+    look: str = CLASSIC.name
 
 
 def picture_version() -> str:
     """A short hash over the sources that decide how the arena looks: a detector is made for one of these."""
     folder = Path(sizes.__file__).parent
     digest = hashlib.sha256()
-    for name in ("hud.py", "render.py", "sizes.py", "sprites.py"):
+    for name in ("hud.py", "looks.py", "render.py", "sizes.py", "sprites.py"):
         digest.update((folder / name).read_bytes())
     return digest.hexdigest()[:16]
 
 
-def pictures(n: int, seed: int, coded_share: float = 0.4, shuffled_share: float = 0.5) -> Iterator[LabelledPicture]:
+def pictures(
+    n: int, seed: int, coded_share: float = 0.4, shuffled_share: float = 0.5, looks: Sequence[str] = SEEN_LOOKS
+) -> Iterator[LabelledPicture]:
     """``n`` labelled pictures. The same ``seed`` gives the same pictures; seeds a hundred thousand apart share none."""
+    for block in range(-(-n // BLOCK)):
+        yield from _block(min(BLOCK, n - block * BLOCK), seed, block, coded_share, shuffled_share, looks)
+
+
+def _block(n: int, seed: int, block: int, coded_share: float, shuffled_share: float, looks: Sequence[str]) -> Iterator[LabelledPicture]:
     from league.arena.render import Renderer, boxes
 
-    dice = np.random.default_rng(seed)
-    renderer = Renderer()
-    made, block = 0, 0
+    dice = np.random.default_rng((seed, block))
+    renderers: dict[str, Any] = {}
+    state = skirmish.new_worlds(WORLDS, np.arange(WORLDS, dtype=np.int64) + seed + block * WORLDS)
+    _fly(state, dice, int(dice.integers(1, 40)))
+    made = 0
     while made < n:
-        state = skirmish.new_worlds(WORLDS, np.arange(WORLDS, dtype=np.int64) + seed + block * WORLDS)
-        block += 1
-        _fly(state, dice, int(dice.integers(1, 40)))
-        for _ in range(6):
-            _fly(state, dice, int(dice.integers(8, 60)))
-            for i in range(WORLDS):
-                if made == n:
-                    return
-                world = state.world(i)
-                if dice.random() < shuffled_share:
-                    _shuffle(world, dice)
-                cursor = _cursor(world, dice)
-                coded = dice.random() < coded_share
-                image = _coded_picture(world, renderer, cursor) if coded else renderer.picture(world, 0, cursor)
-                classes, truth = _visible(*boxes(world, 0))
-                yield LabelledPicture(image, classes, truth, coded, world)
-                made += 1
+        _fly(state, dice, int(dice.integers(8, 60)))
+        for i in range(min(WORLDS, n - made)):
+            world = state.world(i)
+            if dice.random() < shuffled_share:
+                _shuffle(world, dice)
+            look = LOOKS[CLASSIC.name if CLASSIC.name in looks and dice.random() < CLASSIC_SHARE else str(dice.choice(list(looks)))]
+            renderer = renderers.setdefault(look.name, Renderer(look))
+            cursor = _cursor(world, dice)
+            coded = dice.random() < coded_share
+            image = _coded_picture(world, renderer, cursor, dice) if coded else renderer.picture(world, 0, cursor)
+            classes, truth = _visible(*boxes(world, 0, look))
+            yield LabelledPicture(image, classes, truth, coded, world, look.name)
+            made += 1
 
 
 def write_yolo_folder(
@@ -91,31 +109,60 @@ def write_yolo_folder(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    workers: int = 1,
 ) -> None:
-    """Write ``images``, ``labels`` and ``data.yaml`` in YOLO's layout, with the classes of the arena.
+    """Write ``images``, ``labels`` and ``data.yaml`` in YOLO's layout, with the classes of the arena. ``workers`` processes
+    share the work.
 
     Raises OSError when the folder cannot be written.
     """
-    import cv2
-
-    done = 0
+    jobs: list[tuple[Path, str, int, int, int]] = []
     for part, count, first in (("train", n_train, TRAIN_SEED), ("val", n_val, HELD_OUT_SEED)):
-        images, labels = folder / "images" / part, folder / "labels" / part
-        images.mkdir(parents=True, exist_ok=True)
-        labels.mkdir(parents=True, exist_ok=True)
-        for k, picture in enumerate(pictures(count, first + seed * 100_000)):
-            encoded, buffer = cv2.imencode(".png", cv2.cvtColor(picture.image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])
-            if not encoded:
-                raise OSError(f"{images}: a picture could not be encoded")
-            (images / f"{k:05d}.png").write_bytes(cast(Any, buffer).tobytes())
-            (labels / f"{k:05d}.txt").write_text(_yolo_lines(picture.classes, picture.boxes), encoding="utf-8")
-            done += 1
-            if progress is not None and done % 20 == 0:
-                progress(done / (n_train + n_val))
-            if should_stop is not None and should_stop():
-                raise KeyboardInterrupt
+        for name in ("images", "labels"):
+            (folder / name / part).mkdir(parents=True, exist_ok=True)
+        blocks = range(-(-count // BLOCK))
+        jobs += [(folder, part, first + seed * 100_000, block, min(BLOCK, count - block * BLOCK)) for block in blocks]
+    done = 0
+    for written in _shared_out(jobs, workers):
+        done += written
+        if progress is not None:
+            progress(done / (n_train + n_val))
+        if should_stop is not None and should_stop():
+            raise KeyboardInterrupt
     names = "".join(f"  {k}: {name}\n" for k, name in enumerate(sizes.CLASSES))
     write_whole(folder / "data.yaml", f"train: images/train\nval: images/val\nnames:\n{names}".encode())
+
+
+def _shared_out(jobs: Sequence[tuple[Path, str, int, int, int]], workers: int) -> Iterator[int]:
+    """Pictures written so far, job by job, here or in processes."""
+    if workers <= 1 or len(jobs) <= 1:
+        for job in jobs:
+            for _ in _write_block(job):
+                yield 1
+        return
+    from league.arena.world import warm
+
+    warm()  # else every process compiles
+    with multiprocessing.get_context("spawn").Pool(min(workers, len(jobs))) as pool:
+        yield from pool.imap_unordered(_write_whole_block, jobs)
+
+
+def _write_whole_block(job: tuple[Path, str, int, int, int]) -> int:
+    return sum(1 for _ in _write_block(job))
+
+
+def _write_block(job: tuple[Path, str, int, int, int]) -> Iterator[None]:
+    import cv2
+
+    folder, part, seed, block, count = job
+    for k, picture in enumerate(_block(count, seed, block, 0.4, 0.5, SEEN_LOOKS)):
+        encoded, buffer = cv2.imencode(".png", cv2.cvtColor(picture.image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])
+        if not encoded:
+            raise OSError(f"{folder}: a picture could not be encoded")
+        name = f"{block * BLOCK + k:05d}"
+        (folder / "images" / part / f"{name}.png").write_bytes(cast(Any, buffer).tobytes())
+        (folder / "labels" / part / f"{name}.txt").write_text(_yolo_lines(picture.classes, picture.boxes), encoding="utf-8")
+        yield
 
 
 def _visible(classes: I32, boxes: F32) -> tuple[I32, F32]:
@@ -123,7 +170,8 @@ def _visible(classes: I32, boxes: F32) -> tuple[I32, F32]:
     A label on what cannot be seen teaches a detector to guess."""
     places = boxes[:, :2] * np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
     distance = np.hypot(*np.moveaxis(places[:, None] - places[None], 2, 0))
-    ships, loot, mark = classes <= sizes.RAIDER, classes == sizes.LOOT, classes == sizes.MARK
+    ships, mark = classes <= sizes.HUNTER, classes == sizes.MARK
+    loot = (classes == sizes.LOOT) | (classes == sizes.CACHE)
     shots = (classes == sizes.SHOT) | (classes == sizes.HOSTILE_SHOT)
     reach = boxes[:, 2] * (sizes.MAP_WIDTH_PX / 2) * 0.75
     hidden = ((distance < reach[None]) & ships[None]).any(axis=1) & (mark | shots)
@@ -179,7 +227,9 @@ def _shuffle(state: WorldState, dice: np.random.Generator) -> None:
 
     state.tick[0] = dice.integers(0, skirmish.EPISODE_TICKS * STEPS_PER_TICK)
     state.ship_alive[0] = shares(ships) < 0.8
-    state.ship_kind[0, 1:] = dice.integers(1, 3, ships - 1)
+    state.ship_kind[0, 1:] = dice.integers(rules.DRONE, rules.HUNTER + 1, ships - 1)
+    unplaced = state.ship_serial[0] == 0
+    state.ship_pos[0, unplaced] = somewhere(int(unplaced.sum()))
     if dice.random() < 0.6:
         state.ship_pos[0] = somewhere(ships)
     if dice.random() < 0.25:  # a melee: things over one another
@@ -187,7 +237,8 @@ def _shuffle(state: WorldState, dice: np.random.Generator) -> None:
     state.ship_vel[0] = dice.normal(0, 70, (ships, 2)).astype(np.float32) * (shares(ships)[:, None] < 0.8)
     state.ship_heading[0] = dice.uniform(-np.pi, np.pi, ships).astype(np.float32)
     state.ship_hp[0] = np.where(shares(ships) < 0.15, 0.02, shares(ships))
-    state.ship_shield[0] = np.where(shares(ships) < 0.35, 0.0, shares(ships)).astype(np.float32)
+    shielded = np.array(rules.SHIELD)[state.ship_kind[0]] > 0
+    state.ship_shield[0] = np.where((shares(ships) < 0.35) | ~shielded, 0.0, shares(ships)).astype(np.float32)
     state.ship_jammed_s[0] = np.where(shares(ships) < 0.2, 1.0, 0.0)
     state.ship_boost_s[0] = np.where(shares(ships) < 0.2, 1.0, 0.0)
     state.ship_ammo[0, 0] = dice.integers(1, 4)
@@ -198,6 +249,8 @@ def _shuffle(state: WorldState, dice: np.random.Generator) -> None:
     if dice.random() < 0.4:
         state.loot_alive[0] = shares(state.loot_alive.shape[1]) < 0.8
         state.loot_pos[0] = somewhere(state.loot_alive.shape[1])
+        state.loot_alive[0, -1] |= dice.random() < 0.4  # a cache is rare in play
+    _add_effects(state, dice)
     living = np.flatnonzero(state.ship_alive[0, 1:]) + 1
     state.ship_lock[0, 0] = dice.choice(living) if len(living) and state.ship_alive[0, 0] and dice.random() < 0.6 else -1
     state.ship_firing[0, 0] = state.ship_lock[0, 0] >= 0 and dice.random() < 0.6
@@ -217,6 +270,18 @@ def _shuffle(state: WorldState, dice: np.random.Generator) -> None:
         state.shot_life_s[0] = 1.0
 
 
+def _add_effects(state: WorldState, dice: np.random.Generator) -> None:
+    """Explosions, numbers and mending on and beside ships, in place."""
+    left, top, right, bottom = sizes.PLAY_AREA_PX
+    for f in range(int(dice.integers(0, 6))):
+        kind = int(dice.integers(rules.FX_HIT, rules.FX_PICKUP + 1))
+        ship = int(dice.integers(0, state.ship_alive.shape[1]))
+        near = state.ship_pos[0, ship] + dice.normal(0, 14, 2) if dice.random() < 0.7 else dice.uniform((left, top), (right, bottom))
+        values = _FX_VALUES.get(kind, tuple(range(1, 41)))
+        state.fx_kind[0, f], state.fx_pos[0, f], state.fx_value[0, f] = kind, near, values[int(dice.integers(len(values)))]
+        state.fx_age_s[0, f] = dice.uniform(0, rules.FX_S)
+
+
 def _cursor(state: WorldState, dice: np.random.Generator) -> tuple[float, float] | None:
     """Where the pointer is drawn: nowhere, anywhere, or on an object, as when it is about to be clicked."""
     chance = dice.random()
@@ -229,12 +294,14 @@ def _cursor(state: WorldState, dice: np.random.Generator) -> tuple[float, float]
     return min(max(x / sizes.MAP_WIDTH_PX, 0.0), 1.0), min(max(y / sizes.MAP_HEIGHT_PX, 0.0), 1.0)
 
 
-def _coded_picture(state: WorldState, renderer: Any, cursor: tuple[float, float] | None) -> Image:
-    """The picture as a recording shows it: the last of a few frames of video that lead up to it.
+def _coded_picture(state: WorldState, renderer: Any, cursor: tuple[float, float] | None, dice: np.random.Generator) -> Image:
+    """The picture as a recording shows it: the last of a few frames of video that lead up to it; one in four is a JPEG instead.
 
     The earlier frames are made by moving shots and ships back along their velocities, so that the last one is coded
     from differences, as most frames of a recording are.
     """
+    if dice.random() < 0.25:
+        return _as_jpeg(renderer.picture(state, 0, cursor), int(dice.integers(55, 96)))
     now_ship, now_shot = state.ship_pos.copy(), state.shot_pos.copy()
     frames: list[Image] = []
     for back in range(_FRAMES_CODED - 1, -1, -1):
@@ -242,6 +309,13 @@ def _coded_picture(state: WorldState, renderer: Any, cursor: tuple[float, float]
         state.shot_pos[:] = now_shot - state.shot_vel * (back / 30.0)
         frames.append(renderer.picture(state, 0, cursor))
     return code_and_decode(frames)
+
+
+def _as_jpeg(image: Image, quality: int) -> Image:
+    import cv2
+
+    coded = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+    return cast(Image, cv2.cvtColor(cast(Any, cv2.imdecode(coded, cv2.IMREAD_COLOR)), cv2.COLOR_BGR2RGB))
 
 
 def code_and_decode(frames: list[Image]) -> Image:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,18 +13,21 @@ import numpy as np
 
 from data.profile import ARENA_PROFILE, GameProfile
 from data.workspace import Workspace
-from engine.arena_pictures import BOX_SCALES, HELD_OUT_SEED, TRAIN_SEED, picture_version, write_yolo_folder
+from engine.arena_pictures import BOX_SCALES, HELD_OUT_SEED, SEEN_LOOKS, TRAIN_SEED, picture_version, write_yolo_folder
 from engine.arena_pictures import pictures as labelled_pictures
 from engine.perception.card import DetectorCard, file_sha256
 from engine.perception.detector import Detector, open_detector
 from engine.perception.judging import Labelled, judge
 from engine.perception.tracker import BEGIN_AT
 from engine.runtime.progress import EtaReport, Progress, Report, ignore, part
+from league.arena import sizes
+from league.arena.looks import HELD_OUT
 from trainers.detector import DetectorProgress, DetectorSettings, TrainedDetector, export_onnx, train_detector
 from trainers.networks.yolo import NETWORK, require_ultralytics, save_weights
 
 JUDGED_SEED: Final = HELD_OUT_SEED + 1_500_000
 """World seeds that neither training nor the choice of the best epoch has seen."""
+LARGE_PX: Final = 14.0
 COMMAND: Final = "secondseat train detector --source arena"
 
 
@@ -78,6 +81,7 @@ def train_arena_detector(
             chosen.seed,
             lambda done: told(Progress("pictures", 0.05 * done, run_dir=run_dir)),
             should_stop,
+            chosen.threads,
         )
         learning = part(told, 0.05, 0.85)
 
@@ -114,6 +118,8 @@ def finish(
     )
     card.write(weights.with_suffix(".json"))
     figures = arena_figures(open_detector(weights, ARENA_PROFILE, "onnxruntime"), n_judged, progress=progress)
+    unseen = arena_figures(open_detector(weights, ARENA_PROFILE, "onnxruntime"), max(8, n_judged // 3), looks=(HELD_OUT,))
+    figures["unseen_look"] = {name: value for name, value in unseen.items() if not isinstance(value, dict)}
     figures["ms_per_picture"] = speeds(weights, ARENA_PROFILE, min(60, 5 + n_judged))
     figures["torch_onnx_difference"] = {"box_px": round(exported.box_difference_px, 5), "score": exported.score_difference}
     figures["size_bytes"] = exported.size_bytes
@@ -122,12 +128,18 @@ def finish(
 
 
 def arena_figures(
-    detector: Detector, n: int, seed: int = JUDGED_SEED, coded_share: float = 0.4, progress: Report = ignore
+    detector: Detector,
+    n: int,
+    seed: int = JUDGED_SEED,
+    coded_share: float = 0.4,
+    progress: Report = ignore,
+    looks: Sequence[str] = SEEN_LOOKS,
 ) -> dict[str, Any]:
-    """The detector's figures on ``n`` pictures of unseen seeds (see ``judging.judge``), and the recall of shots."""
+    """The detector's figures on ``n`` pictures of unseen seeds (see ``judging.judge``), the recall of shots, and the mean
+    over the classes whose things measure 14 px and more."""
 
     def looked() -> Iterator[Labelled]:
-        for k, picture in enumerate(labelled_pictures(n, seed, coded_share)):
+        for k, picture in enumerate(labelled_pictures(n, seed, coded_share, looks=looks)):
             height, width = picture.image.shape[:2]
             yield Labelled(picture.classes, picture.boxes, detector.detect(picture.image, 0.01), width, height)
             if k % 20 == 0:
@@ -137,6 +149,9 @@ def arena_figures(
     shots = [figures["classes"][name] for name in ("shot", "hostile_shot")]
     total = sum(s["n"] for s in shots)
     figures["shot_recall_3px"] = round(sum(s["near_recall"] * s["n"] for s in shots) / total, 4) if total else 0.0
+    large = [c for name, c in figures["classes"].items() if c["n"] and sizes.BOX_PX.get(name, LARGE_PX) >= LARGE_PX]
+    for key in ("ap50", "ap50_95"):
+        figures[f"m{key}_large"] = round(sum(c[key] for c in large) / len(large), 4) if large else 0.0
     figures["seed"], figures["confidence"] = seed, BEGIN_AT
     return figures
 

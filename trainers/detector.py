@@ -46,6 +46,8 @@ class DetectorSettings:
     threads: int = 2
     device: str = "cpu"
     cache_pictures: bool = True
+    workers: int = 0
+    """Loader processes. They are forked, so only a process of its own with no live threads may ask for some."""
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1:
@@ -242,7 +244,7 @@ def _make_trainer(network: Any, dataset: Path, output_dir: Path, settings: Detec
         "cos_lr": True,
         "seed": settings.seed,
         "device": settings.device,
-        "workers": 0,  # loaders that fork would copy a process with live threads
+        "workers": settings.workers,
         "cache": "ram" if settings.cache_pictures else False,
         "pretrained": False,
         "project": str(output_dir),
@@ -250,16 +252,16 @@ def _make_trainer(network: Any, dataset: Path, output_dir: Path, settings: Detec
         "exist_ok": True,
         "plots": False,
         "verbose": False,
-        "amp": settings.device != "cpu",
+        "amp": False,  # gains nothing on so small a network, and Ultralytics would fetch another one to check it
         "mosaic": 0.0,
         "close_mosaic": 0,
         "translate": 0.0,
         "scale": 0.0,
         "fliplr": 0.5,
         "flipud": 0.5,
-        "hsv_h": 0.008,
-        "hsv_s": 0.15,
-        "hsv_v": 0.15,
+        "hsv_h": 0.06,
+        "hsv_s": 0.4,
+        "hsv_v": 0.3,
         "erasing": 0.0,
         "patience": settings.epochs,
     }

@@ -1,8 +1,9 @@
 """How the arena may look: palettes, backgrounds, sizes and effects, for people and for detectors that must not learn one picture.
 
 Every look draws the same shapes; it shifts the colours of one group of things at a time, so that no look has to list them
-all. The head-up display is the same in all of them, since a profile reads gauges by their colours. A detector trains on all
-looks but ``HELD_OUT``, which tells how it does on a palette it never saw.
+all. The head-up display is the same in all of them, since a profile reads gauges by their colours; and own shots stay cold
+and hostile ones warm, as games keep it: at 6 px there is no shape to tell them by. A detector trains on all looks but
+``HELD_OUT``, which tells how it does on a palette it never saw.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ _ALL: Final = (
         foe=Tone(12, 1.0, 0.95),
         loot=Tone(150),
         portal=Tone(-60),
-        shot=Tone(-150, 1.2),
-        hostile=Tone(40),
+        shot=Tone(-45, 0.7),
+        hostile=Tone(14, 1.1),
         mark=Tone(-90),
         ground=(22, 12, 6),
         clouds=((50, 26, 4), (40, 14, 2), (30, 24, 6), (44, 10, 10)),
@@ -93,7 +94,7 @@ _ALL: Final = (
         loot=Tone(-30, 0.8),
         rock=Tone(0, 1.6, 1.35),
         portal=Tone(-80, 0.8),
-        shot=Tone(60, 0.8),
+        shot=Tone(40, 1.1),
         hostile=Tone(-20, 1.0, 0.9),
         lock=Tone(-12),
         mark=Tone(40, 0.9, 0.85),
@@ -112,8 +113,8 @@ _ALL: Final = (
         loot=Tone(60, 1.2),
         rock=Tone(0, 2.5, 0.7),
         portal=Tone(100, 1.2),
-        shot=Tone(-60, 1.5),
-        hostile=Tone(-70, 1.2),
+        shot=Tone(-50, 1.5),
+        hostile=Tone(-45, 1.2),
         lock=Tone(80),
         mark=Tone(-120, 1.2),
         ground=(4, 2, 10),
@@ -130,7 +131,7 @@ _ALL: Final = (
         loot=Tone(-14, 0.9, 0.95),
         rock=Tone(190, 2.0, 0.85),
         portal=Tone(40),
-        shot=Tone(-100, 1.0),
+        shot=Tone(-25, 0.7),
         hostile=Tone(-30, 1.1),
         lock=Tone(20, 0.8),
         mark=Tone(60),
@@ -185,8 +186,8 @@ _ALL: Final = (
         loot=Tone(200, 0.9),
         rock=Tone(150, 2.4, 0.95),
         portal=Tone(-110),
-        shot=Tone(110, 1.1),
-        hostile=Tone(20, 1.1),
+        shot=Tone(60, 0.8),
+        hostile=Tone(24, 1.1),
         lock=Tone(-30),
         mark=Tone(150),
         ground=(4, 34, 34),
@@ -203,8 +204,8 @@ _ALL: Final = (
         loot=Tone(100, 1.0),
         rock=Tone(80, 2.0, 1.0),
         portal=Tone(160),
-        shot=Tone(160, 1.1),
-        hostile=Tone(-130, 1.0),
+        shot=Tone(50, 1.2),
+        hostile=Tone(-38, 1.0),
         lock=Tone(-60),
         mark=Tone(90),
         ground=(30, 10, 40),
