@@ -121,6 +121,12 @@ class View:
         nearest = min(self.enemies, key=lambda e: distance(e, self.lock))  # pyright: ignore[reportArgumentType]
         return nearest if distance(nearest, self.lock) < 20.0 else None
 
+    def under_way(self) -> Thing | None:
+        """The loot that the destination mark lies on."""
+        if self.mark is None:
+            return None
+        return next((k for k in (*self.loot, self.cache) if k is not None and distance(k, self.mark) < 4.0), None)
+
 
 def _or(value: float | None, default: float) -> float:
     return default if value is None else value
@@ -139,7 +145,7 @@ def decide(view: View, skill: Skill) -> Wish:
     threats = [e for e in enemies if distance(e, me) < THREAT_PX]
     if view.hunter is not None and distance(view.hunter, me) < skill.hunter_px:
         return _flee(view, me, enemies, skill)
-    if threats and view.hp < skill.flee_hp and view.shield < 0.35:
+    if threats and view.hp < skill.flee_hp:
         if view.locked:
             x, y = _away(me, enemies)
             return Wish("FLEE", NO_TARGET, (x, y), button="mouse_right", key=_escape(view, skill))
@@ -159,7 +165,7 @@ def decide(view: View, skill: Skill) -> Wish:
     if target is not None and prey is not None and prey.id == target.id:
         if key is None:
             key = _weapon(view, me, target, skill)
-        loot = _loot_on_the_way(view, me, target, skill)
+        loot = view.under_way() or _loot_on_the_way(view, me, target, skill)
         if loot is not None:
             return _fly_to(view, me, loot.x, loot.y, "LOOT", loot.id, key, follow=loot.id, near_px=12.0)
         x, y, near_px = _stand(view, me, target, skill)
