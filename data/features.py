@@ -21,7 +21,7 @@ from data.steps import Steps
 from data.track_lookup import ClickLog, TrackIndex, lag_rows, locked_tracks, pick_tracks, self_positions
 from data.vocabulary import MODES, ROLES
 
-FEATURE_VERSION: Final = 1
+FEATURE_VERSION: Final = 2
 """Grows with any change of names, order, units or meaning below. A checkpoint of another version is refused."""
 
 LAGS_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
@@ -30,6 +30,8 @@ SLOTS: Final = 12
 """Tracks the Executor sees, each in a slot of its own over the whole history."""
 SET_TRACKS: Final = 32
 """Tracks the Tactician chooses from."""
+MARKED_WIDTHS: Final = 0.012
+"""A thing whose centre is nearer than this to the destination mark is where the ship is going."""
 UNKNOWN_MODE: Final = len(MODES)
 """The mode code the networks are given when no mode is known."""
 
@@ -71,6 +73,10 @@ def summary_features(profile: GameProfile) -> tuple[Feature, ...]:
         found += [Feature(f"count.{name}", "tracks/8", 0, 4), Feature(f"near.{name}", "exp(-widths/0.25)")]
     found += [Feature("enemy.dx", "widths", -1, 1), Feature("enemy.dy", "widths", -1, 1), Feature("enemy.closing", "widths/s", -2, 2)]
     found += [Feature("enemy.threats", "tracks/4", 0, 4), Feature("lock.present"), Feature("lock.near", "exp(-widths/0.25)")]
+    found += [Feature(f"lock.{c.name}") for c in profile.classes if c.role == "enemy"]
+    found += [Feature("danger.near", "exp(-widths/0.25)"), Feature("danger.closing", "widths/s", -2, 2)]
+    found += [Feature("mark.dx", "widths", -1, 1), Feature("mark.dy", "widths", -1, 1), Feature("mark.on_loot")]
+    found += [Feature("mark.away", "widths", -1, 1)]
     found += [Feature(f"change.{name}", "1/s", -1, 1) for name in profile.level_names()]
     return tuple(found)
 
@@ -93,6 +99,7 @@ def track_features(profile: GameProfile) -> tuple[Feature, ...]:
         Feature("age", "1 - exp(-s/2)"),
         Feature("unseen", "s", 0, 2),
         Feature("locked"),
+        Feature("marked"),
         Feature("centre.along", "widths", -1, 1),
         Feature("centre.across", "widths", -1, 1),
         Feature("own.along", "widths/s", -1, 1),
@@ -177,12 +184,55 @@ def summary_vectors(steps: Steps, rows: I64) -> F32:
     threats = (enemy_distance < profile.threat_range).sum(1)
     lock_distance = np.where(locked, distance, np.inf).min(1, initial=np.inf)
     parts += [np.clip(direction, -1, 1), closing[:, None], np.minimum(threats / 4.0, 4.0)[:, None]]
-    parts += [
-        np.asarray(locked.any(1), np.bool_)[:, None],
-        _nearness(lock_distance)[:, None],
-        np.zeros((len(rows), len(profile.level_names()))),
-    ]
+    parts += [np.asarray(locked.any(1), np.bool_)[:, None], _nearness(lock_distance)[:, None]]
+    parts += [(locked & (classes == code)).any(1)[:, None] for code in _codes(profile, "enemy")]
+    parts += [_danger(steps, near, flat, relative, distance, classes, own_velocity)]
+    parts += [_mark(steps, near, flat, relative, enemy_distance), np.zeros((len(rows), len(profile.level_names())))]
     return np.concatenate([p.astype(np.float32) for p in parts], axis=1)
+
+
+def _danger(steps: Steps, near: I64, flat: I64, relative: F32, distance: F32, classes: NDArray[Any], own_velocity: F32) -> F32:
+    """[R, 2] how near the nearest dangerous enemy is, and how fast it closes."""
+    codes = [i for i, c in enumerate(steps.profile.classes) if c.dangerous]
+    away = np.where(np.isin(classes, codes) & (near >= 0), distance, np.inf)
+    if not codes or not near.shape[1]:
+        return np.zeros((len(near), 2), np.float32)
+    best = away.argmin(1)
+    pick = np.arange(len(near)), best
+    there = np.isfinite(away[pick])
+    closing = np.where(there, _closing(steps, flat, relative, own_velocity)[pick], 0.0)
+    return np.stack([_nearness(away[pick]), closing], axis=1).astype(np.float32)
+
+
+def _mark(steps: Steps, near: I64, flat: I64, relative: F32, enemy_distance: NDArray[Any]) -> F32:
+    """[R, 4] where the destination mark is from the ship, whether loot lies under it, and how much farther from the nearest enemy
+    it is than the ship. All 0 without a mark."""
+    if not near.shape[1]:
+        return np.zeros((len(near), 4), np.float32)
+    roles = np.array([ROLES.index(r) for r in steps.profile.roles()] or [0])[_take(steps.track_classes, flat)]
+    here = near >= 0
+    marks = here & (roles == ROLES.index("mark"))
+    rows, there = np.arange(len(near)), marks.any(1)
+    place = np.where(there[:, None], relative[rows, marks.argmax(1)], np.float32(0.0))
+    gap = np.hypot(*np.moveaxis(relative - place[:, None], 2, 0))
+    loot = (here & (roles == ROLES.index("loot")) & (gap < MARKED_WIDTHS)).any(1) & there
+    nearest = enemy_distance.argmin(1)
+    known = there & np.isfinite(enemy_distance[rows, nearest])
+    change = np.where(known, gap[rows, nearest] - np.where(known, enemy_distance[rows, nearest], 0.0), 0.0)
+    return np.concatenate([np.clip(place, -1, 1), loot[:, None], np.clip(change, -1, 1)[:, None]], axis=1).astype(np.float32)
+
+
+def _marked(steps: Steps, near: I64, flat: I64, relative: F32) -> Bool:
+    """[R, K] which of the picked tracks of loot, enemies or portals the destination mark lies on."""
+    if not near.shape[1]:
+        return np.zeros(near.shape, np.bool_)
+    roles = np.array([ROLES.index(r) for r in steps.profile.roles()] or [0])[_take(steps.track_classes, flat)]
+    here = near >= 0
+    marks = here & (roles == ROLES.index("mark"))
+    place = relative[np.arange(len(near)), marks.argmax(1)]
+    gap = np.hypot(*np.moveaxis(relative - place[:, None], 2, 0))
+    goals = np.isin(roles, [ROLES.index(r) for r in ("loot", "enemy", "portal")])
+    return np.asarray(here & marks.any(1)[:, None] & goals & (gap < MARKED_WIDTHS), np.bool_)
 
 
 def summary_sequence(profile: GameProfile, vectors: F32, times_ns: I64) -> F32:
@@ -312,7 +362,7 @@ def _now(steps: Steps, near: I64, own: F32, own_velocity: F32) -> tuple[F32, Boo
         _closing(steps, flat, relative, own_velocity)[..., None], np.clip(boxes[..., 2:], 0, 1),
         np.clip(_take(steps.track_confidences, flat), 0, 1)[..., None], (1 - np.exp(-_take(steps.track_ages_s, flat) / 2))[..., None],
         np.clip(_take(steps.track_unseen_s, flat), 0, 2)[..., None], locked_tracks(steps, near)[..., None],
-        _in_frame(profile, relative, own, own_velocity),
+        _marked(steps, near, flat, relative)[..., None], _in_frame(profile, relative, own, own_velocity),
         classes[..., None] == np.arange(len(profile.classes)), roles[..., None] == np.arange(len(ROLES)),
     ]  # fmt: skip
     features = np.concatenate([c.astype(np.float32) for c in columns], axis=-1) * here[..., None]

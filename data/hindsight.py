@@ -176,7 +176,7 @@ def _way_to_loot(steps: Steps, clicks: _Clicks) -> tuple[NDArray[np.bool_], NDAr
             if not purposeful or not (clicks.ids[at] == track_id or (locks and clicks.modes[at] == _CODE["FIGHT"])):
                 last = click - 1
                 break
-        rows = np.arange(row, last + 1)
+        rows = np.arange(row, last + 1, dtype=np.int64)
         there = index.find(rows, np.full((len(rows), 1), track_id, np.int32))[:, 0] >= 0
         seen = np.flatnonzero(there)
         if len(seen):
