@@ -17,11 +17,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.profile import GameProfile
+from data.relations import (
+    GOALS,
+    closing_speed,
+    codes,
+    dangerous,
+    from_ship,
+    in_frame,
+    lies_marked,
+    low_hp,
+    nearness,
+    nearness_to,
+    of_danger,
+    of_loot,
+    of_mark,
+    roles_of,
+    take,
+)
 from data.steps import Steps
-from data.track_lookup import ClickLog, TrackIndex, lag_rows, locked_tracks, pick_tracks, self_positions
+from data.track_lookup import ClickLog, TrackIndex, lag_rows, locked_tracks, pick_tracks, scale, self_positions
 from data.vocabulary import MODES, ROLES
 
-FEATURE_VERSION: Final = 2
+FEATURE_VERSION: Final = 3
 """Grows with any change of names, order, units or meaning below. A checkpoint of another version is refused."""
 
 LAGS_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
@@ -30,8 +47,6 @@ SLOTS: Final = 12
 """Tracks the Executor sees, each in a slot of its own over the whole history."""
 SET_TRACKS: Final = 32
 """Tracks the Tactician chooses from."""
-MARKED_WIDTHS: Final = 0.012
-"""A thing whose centre is nearer than this to the destination mark is where the ship is going."""
 UNKNOWN_MODE: Final = len(MODES)
 """The mode code the networks are given when no mode is known."""
 
@@ -74,9 +89,14 @@ def summary_features(profile: GameProfile) -> tuple[Feature, ...]:
     found += [Feature("enemy.dx", "widths", -1, 1), Feature("enemy.dy", "widths", -1, 1), Feature("enemy.closing", "widths/s", -2, 2)]
     found += [Feature("enemy.threats", "tracks/4", 0, 4), Feature("lock.present"), Feature("lock.near", "exp(-widths/0.25)")]
     found += [Feature(f"lock.{c.name}") for c in profile.classes if c.role == "enemy"]
-    found += [Feature("danger.near", "exp(-widths/0.25)"), Feature("danger.closing", "widths/s", -2, 2)]
-    found += [Feature("mark.dx", "widths", -1, 1), Feature("mark.dy", "widths", -1, 1), Feature("mark.on_loot")]
-    found += [Feature("mark.away", "widths", -1, 1)]
+    found += [Feature(f"unlocked.{c.name}", "exp(-widths/0.25)") for c in profile.classes if c.role == "enemy"]
+    found += [Feature("danger.near", "exp(-widths/0.25)"), Feature("danger.closing", "widths/s", -2, 2), Feature("danger.threat")]
+    for c in profile.classes:
+        if c.role == "loot":
+            found += [Feature(f"{c.name}.with_lock", "exp(-widths/0.25)"), Feature(f"{c.name}.danger", "exp(-widths/0.25)")]
+    found += [Feature("mark.dx", "widths", -1, 1), Feature("mark.dy", "widths", -1, 1), Feature("mark.away", "widths", -1, 1)]
+    found += [Feature(f"mark.on.{c.name}") for c in profile.classes if c.role in GOALS]
+    found += [Feature("low.hp")]
     found += [Feature(f"change.{name}", "1/s", -1, 1) for name in profile.level_names()]
     return tuple(found)
 
@@ -100,6 +120,8 @@ def track_features(profile: GameProfile) -> tuple[Feature, ...]:
         Feature("unseen", "s", 0, 2),
         Feature("locked"),
         Feature("marked"),
+        Feature("to_lock", "exp(-widths/0.25)"),
+        Feature("to_danger", "exp(-widths/0.25)"),
         Feature("centre.along", "widths", -1, 1),
         Feature("centre.across", "widths", -1, 1),
         Feature("own.along", "widths/s", -1, 1),
@@ -162,77 +184,40 @@ def summary_vectors(steps: Steps, rows: I64) -> F32:
     here = near >= 0
     flat = np.where(here, near, 0)
     own, own_velocity, own_missing = self_positions(steps, rows, near)
-    relative = _relative(steps, flat, own)
+    relative = from_ship(steps, flat, own)
     distance = np.hypot(relative[..., 0], relative[..., 1])
     classes = np.where(here, steps.track_classes[flat], -1)
     parts: list[NDArray[Any]] = [status_vectors(steps, rows), own, own_missing[:, None], np.clip(own_velocity, -1, 1)]
     for code in range(len(profile.classes)):
         mine = np.equal(classes, code)
         parts.append(np.minimum(mine.sum(1, keepdims=True) / 8.0, 4.0))
-        parts.append(_nearness(np.where(mine, distance, np.inf).min(1, initial=np.inf))[:, None])
-    enemy: Bool = np.isin(classes, _codes(profile, "enemy"))
+        parts.append(nearness(np.where(mine, distance, np.inf).min(1, initial=np.inf))[:, None])
+    enemy: Bool = np.isin(classes, codes(profile, "enemy"))
     enemy_distance = np.where(enemy, distance, np.inf)
     any_enemy = np.asarray(enemy.any(1), np.bool_)
     if near.shape[1]:
         first = enemy_distance.argmin(1)
         pick = np.arange(len(rows)), first
         direction = np.where(any_enemy[:, None], relative[pick], 0.0)
-        closing = np.where(any_enemy, _closing(steps, flat, relative, own_velocity)[pick], 0.0)
+        closing = np.where(any_enemy, closing_speed(steps, flat, relative, own_velocity)[pick], 0.0)
         locked = locked_tracks(steps, near)
     else:
         direction, closing, locked = np.zeros((len(rows), 2)), np.zeros(len(rows)), np.zeros_like(here)
     threats = (enemy_distance < profile.threat_range).sum(1)
     lock_distance = np.where(locked, distance, np.inf).min(1, initial=np.inf)
     parts += [np.clip(direction, -1, 1), closing[:, None], np.minimum(threats / 4.0, 4.0)[:, None]]
-    parts += [np.asarray(locked.any(1), np.bool_)[:, None], _nearness(lock_distance)[:, None]]
-    parts += [(locked & (classes == code)).any(1)[:, None] for code in _codes(profile, "enemy")]
-    parts += [_danger(steps, near, flat, relative, distance, classes, own_velocity)]
-    parts += [_mark(steps, near, flat, relative, enemy_distance), np.zeros((len(rows), len(profile.level_names())))]
+    parts += [np.asarray(locked.any(1), np.bool_)[:, None], nearness(lock_distance)[:, None]]
+    enemies = codes(profile, "enemy")
+    parts += [(locked & (classes == code)).any(1)[:, None] for code in enemies]
+    free = [np.where((classes == code) & ~locked, distance, np.inf).min(1, initial=np.inf) for code in enemies]
+    parts += [nearness(gap)[:, None] for gap in free]
+    danger = dangerous(steps, near, flat)
+    parts += [of_danger(steps, flat, relative, danger, own_velocity)]
+    for code in codes(profile, "loot"):
+        parts += [of_loot(np.equal(classes, code), relative, distance, locked, danger)]
+    parts += [of_mark(steps, near, flat, relative, enemy_distance), low_hp(steps, rows)]
+    parts += [np.zeros((len(rows), len(profile.level_names())))]
     return np.concatenate([p.astype(np.float32) for p in parts], axis=1)
-
-
-def _danger(steps: Steps, near: I64, flat: I64, relative: F32, distance: F32, classes: NDArray[Any], own_velocity: F32) -> F32:
-    """[R, 2] how near the nearest dangerous enemy is, and how fast it closes."""
-    codes = [i for i, c in enumerate(steps.profile.classes) if c.dangerous]
-    away = np.where(np.isin(classes, codes) & (near >= 0), distance, np.inf)
-    if not codes or not near.shape[1]:
-        return np.zeros((len(near), 2), np.float32)
-    best = away.argmin(1)
-    pick = np.arange(len(near)), best
-    there = np.isfinite(away[pick])
-    closing = np.where(there, _closing(steps, flat, relative, own_velocity)[pick], 0.0)
-    return np.stack([_nearness(away[pick]), closing], axis=1).astype(np.float32)
-
-
-def _mark(steps: Steps, near: I64, flat: I64, relative: F32, enemy_distance: NDArray[Any]) -> F32:
-    """[R, 4] where the destination mark is from the ship, whether loot lies under it, and how much farther from the nearest enemy
-    it is than the ship. All 0 without a mark."""
-    if not near.shape[1]:
-        return np.zeros((len(near), 4), np.float32)
-    roles = np.array([ROLES.index(r) for r in steps.profile.roles()] or [0])[_take(steps.track_classes, flat)]
-    here = near >= 0
-    marks = here & (roles == ROLES.index("mark"))
-    rows, there = np.arange(len(near)), marks.any(1)
-    place = np.where(there[:, None], relative[rows, marks.argmax(1)], np.float32(0.0))
-    gap = np.hypot(*np.moveaxis(relative - place[:, None], 2, 0))
-    loot = (here & (roles == ROLES.index("loot")) & (gap < MARKED_WIDTHS)).any(1) & there
-    nearest = enemy_distance.argmin(1)
-    known = there & np.isfinite(enemy_distance[rows, nearest])
-    change = np.where(known, gap[rows, nearest] - np.where(known, enemy_distance[rows, nearest], 0.0), 0.0)
-    return np.concatenate([np.clip(place, -1, 1), loot[:, None], np.clip(change, -1, 1)[:, None]], axis=1).astype(np.float32)
-
-
-def _marked(steps: Steps, near: I64, flat: I64, relative: F32) -> Bool:
-    """[R, K] which of the picked tracks of loot, enemies or portals the destination mark lies on."""
-    if not near.shape[1]:
-        return np.zeros(near.shape, np.bool_)
-    roles = np.array([ROLES.index(r) for r in steps.profile.roles()] or [0])[_take(steps.track_classes, flat)]
-    here = near >= 0
-    marks = here & (roles == ROLES.index("mark"))
-    place = relative[np.arange(len(near)), marks.argmax(1)]
-    gap = np.hypot(*np.moveaxis(relative - place[:, None], 2, 0))
-    goals = np.isin(roles, [ROLES.index(r) for r in ("loot", "enemy", "portal")])
-    return np.asarray(here & marks.any(1)[:, None] & goals & (gap < MARKED_WIDTHS), np.bool_)
 
 
 def summary_sequence(profile: GameProfile, vectors: F32, times_ns: I64) -> F32:
@@ -296,11 +281,11 @@ def slot_inputs(steps: Steps, rows: I64, index: TrackIndex | None = None, limit:
     for i in range(1, len(LAGS_S)):
         then = index.find(past[:, i], ids)
         seen = then >= 0
-        where = np.where(seen[..., None], np.clip(_relative(steps, np.where(seen, then, 0), own), -2, 2), 0.0)
+        where = np.where(seen[..., None], np.clip(from_ship(steps, np.where(seen, then, 0), own), -2, 2), 0.0)
         parts.append(np.concatenate([where, ~seen[..., None] & present[..., None]], axis=2).astype(np.float32))
     status = status_vectors(steps, past.ravel()).reshape(len(rows), -1)
     context = np.concatenate([status, own, own_missing[:, None], _counts(steps, rows)], axis=1).astype(np.float32)
-    boxes = np.where(present[..., None], _take(steps.track_boxes, np.where(near >= 0, near, 0)), 0.0).astype(np.float32)
+    boxes = np.where(present[..., None], take(steps.track_boxes, np.where(near >= 0, near, 0)), 0.0).astype(np.float32)
     return SlotInputs(np.concatenate(parts, axis=2), present, ids, boxes, context, own, steps.cursor[rows])
 
 
@@ -342,7 +327,7 @@ class Normaliser:
 def _counts(steps: Steps, rows: I64) -> F32:
     """[R, classes] how many tracks of each class a row has, in eighths, at most 4."""
     everything = pick_tracks(steps, rows, None)
-    classes = np.where(everything >= 0, _take(steps.track_classes, np.maximum(everything, 0)), -1)
+    classes = np.where(everything >= 0, take(steps.track_classes, np.maximum(everything, 0)), -1)
     found = [np.equal(classes, code).sum(1) for code in range(len(steps.profile.classes))]
     return np.minimum(np.stack(found, axis=1) / 8.0, 4.0).astype(np.float32) if found else np.zeros((len(rows), 0), np.float32)
 
@@ -352,63 +337,23 @@ def _now(steps: Steps, near: I64, own: F32, own_velocity: F32) -> tuple[F32, Boo
     here = near >= 0
     flat = np.where(here, near, 0)
     profile = steps.profile
-    boxes, relative = _take(steps.track_boxes, flat), _relative(steps, flat, own)
+    boxes, relative = take(steps.track_boxes, flat), from_ship(steps, flat, own)
     distance = np.hypot(relative[..., 0], relative[..., 1])
-    velocity = np.clip(_take(steps.track_velocities, flat) * _scale(profile), -2, 2)
-    classes = _take(steps.track_classes, flat)
-    roles = np.array([ROLES.index(r) for r in profile.roles()] or [0])[np.clip(classes, 0, max(len(profile.classes) - 1, 0))]
+    velocity = np.clip(take(steps.track_velocities, flat) * scale(profile), -2, 2)
+    classes = take(steps.track_classes, flat)
+    roles, locked = roles_of(steps, flat), locked_tracks(steps, near)
     columns: list[NDArray[Any]] = [
-        np.clip(relative, -2, 2), _nearness(distance)[..., None], np.clip(boxes[..., :2], -0.5, 1.5), velocity,
-        _closing(steps, flat, relative, own_velocity)[..., None], np.clip(boxes[..., 2:], 0, 1),
-        np.clip(_take(steps.track_confidences, flat), 0, 1)[..., None], (1 - np.exp(-_take(steps.track_ages_s, flat) / 2))[..., None],
-        np.clip(_take(steps.track_unseen_s, flat), 0, 2)[..., None], locked_tracks(steps, near)[..., None],
-        _marked(steps, near, flat, relative)[..., None], _in_frame(profile, relative, own, own_velocity),
+        np.clip(relative, -2, 2), nearness(distance)[..., None], np.clip(boxes[..., :2], -0.5, 1.5), velocity,
+        closing_speed(steps, flat, relative, own_velocity)[..., None], np.clip(boxes[..., 2:], 0, 1),
+        np.clip(take(steps.track_confidences, flat), 0, 1)[..., None], (1 - np.exp(-take(steps.track_ages_s, flat) / 2))[..., None],
+        np.clip(take(steps.track_unseen_s, flat), 0, 2)[..., None], locked[..., None],
+        lies_marked(steps, near, flat, relative)[..., None], nearness_to(relative, locked)[..., None],
+        nearness_to(relative, dangerous(steps, near, flat))[..., None], in_frame(profile, relative, own, own_velocity),
         classes[..., None] == np.arange(len(profile.classes)), roles[..., None] == np.arange(len(ROLES)),
     ]  # fmt: skip
     features = np.concatenate([c.astype(np.float32) for c in columns], axis=-1) * here[..., None]
-    ids = np.where(here, _take(steps.track_ids, flat), -1).astype(np.int32)
+    ids = np.where(here, take(steps.track_ids, flat), -1).astype(np.int32)
     return features.astype(np.float32), here, ids
-
-
-def _take(columns: NDArray[Any], flat: I64) -> NDArray[Any]:
-    """Rows of a track column by flat index; zeros when there is no track at all (so that index 0 is never out of range)."""
-    return columns[flat] if len(columns) else np.zeros((*flat.shape, *columns.shape[1:]), columns.dtype)
-
-
-def _scale(profile: GameProfile) -> F32:
-    width, height = profile.picture_size
-    return np.array([1.0, height / width], np.float32)
-
-
-def _relative(steps: Steps, flat: I64, own: F32) -> F32:
-    return (_take(steps.track_boxes, flat)[..., :2] - own[:, None, :]) * _scale(steps.profile)
-
-
-def _closing(steps: Steps, flat: I64, relative: F32, own_velocity: F32) -> F32:
-    """How fast the distance to the ship shrinks, in widths/s."""
-    velocity = (_take(steps.track_velocities, flat) - own_velocity[:, None, :]) * _scale(steps.profile)
-    distance = np.maximum(np.hypot(relative[..., 0], relative[..., 1]), 1e-3)
-    return np.clip(-(velocity * relative).sum(-1) / distance, -2, 2).astype(np.float32)
-
-
-def _in_frame(profile: GameProfile, relative: F32, own: F32, own_velocity: F32) -> F32:
-    """[R, K, 4] the picture's middle (from the ship) and the ship's velocity, along and across the line from track to ship."""
-    distance = np.hypot(relative[..., 0], relative[..., 1])[..., None]
-    # The ship itself has no such line: zeros.
-    along = np.where(distance > 0.01, -relative / np.maximum(distance, 1e-6), np.float32(0.0))
-    across = np.stack([-along[..., 1], along[..., 0]], axis=-1)
-    middle = ((np.float32(0.5) - own) * _scale(profile))[:, None, :]
-    going = (own_velocity * _scale(profile))[:, None, :]
-    parts = [(vector * axis).sum(-1) for vector in (middle, going) for axis in (along, across)]
-    return np.clip(np.stack(parts, axis=-1), -1, 1).astype(np.float32)
-
-
-def _nearness(distance: NDArray[Any]) -> F32:
-    return np.exp(-np.asarray(distance, np.float32) / np.float32(0.25))
-
-
-def _codes(profile: GameProfile, role: str) -> list[int]:
-    return [i for i, r in enumerate(profile.roles()) if r == role]
 
 
 def mirror(features: tuple[Feature, ...], axis: int) -> tuple[F32, F32]:
@@ -416,7 +361,8 @@ def mirror(features: tuple[Feature, ...], axis: int) -> tuple[F32, F32]:
     scale, shift = np.ones(len(features), np.float32), np.zeros(len(features), np.float32)
     letter = "xy"[axis]
     for i, feature in enumerate(features):
-        name = feature.name.split(".")[-1] if feature.name.startswith("self.") else feature.name.split(".")[0]
+        first, _, last = feature.name.partition(".")
+        name = last if first in ("self", "enemy", "mark") else first
         if name in (f"d{letter}", f"v{letter}") or feature.name.endswith(".across"):
             scale[i] = -1
         elif name == letter:
