@@ -17,6 +17,8 @@ from data.schema import NO_TARGET, Action, Observation, Status, Step, Tracks
 from data.vocabulary import ACTOR_KINDS, MODES, MOUSE_BUTTONS
 
 NO_MODE: Final = -1
+UNSAID_TARGET: Final = -2
+"""In ``Steps.said_target``: nobody said which, as against NO_TARGET, "none"."""
 
 
 def input_names(profile: GameProfile) -> tuple[str, ...]:
@@ -61,6 +63,8 @@ class Steps:
     mode: NDArray[np.int8]  # [T] index into MODES, NO_MODE when unknown
     target_id: NDArray[np.int32]  # [T] NO_TARGET when none
     said_mode: NDArray[np.int8] | None = None  # [T] what the session's labels say, NO_MODE where nothing; None: not looked up
+    said_target: NDArray[np.int32] | None = None  # [T] the track id the labels say, NO_TARGET none, UNSAID_TARGET nothing; None as above
+    left_out: NDArray[np.bool_] | None = None  # [T] rows that nothing is learnt from, though they are a person's; None: there are none
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -209,4 +213,4 @@ def _joined(parts: list[NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate(parts) if parts else empty
 
 
-__all__ = ["NO_MODE", "NO_TARGET", "Steps", "StepsBuilder", "empty_steps", "input_names"]
+__all__ = ["NO_MODE", "NO_TARGET", "UNSAID_TARGET", "Steps", "StepsBuilder", "empty_steps", "input_names"]
