@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from data.profile import ARENA_PROFILE, GameProfile
+from data.vocabulary import LookName
 from data.workspace import Workspace, user_data_folder
 
 Level = Literal["strategist", "tactician", "executor"]
@@ -291,6 +292,7 @@ class ArenaSettings(SettingsModel):
     """The embedded game."""
 
     seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of the world")
+    look: LookName = Field(default="classic", description="how it is drawn: colours, background, sizes; what happens in it is the same")
 
 
 def _built_in_games() -> dict[str, GameProfile]:

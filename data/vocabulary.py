@@ -1,4 +1,4 @@
-"""The fixed words of the project: modes, clicks, roles, actors and key names.
+"""The fixed words of the project: modes, clicks, roles, actors, the arena's looks and key names.
 
 Names of keys are physical and lower case (``"w"``, ``"1"``, ``"space"``, ``"ctrl"``, ``"f5"``, ``"left"`` is
 the arrow key); mouse buttons carry a prefix (``"mouse_left"``), so that the two never collide.
@@ -24,6 +24,9 @@ drawn on the ground (the destination)."""
 ActorKind = Literal["human", "demonstrator", "bot", "unknown"]
 ACTOR_KINDS: Final[tuple[ActorKind, ...]] = ("human", "demonstrator", "bot", "unknown")
 LEARNABLE_ACTORS: Final[frozenset[str]] = frozenset({"human", "demonstrator"})
+
+LookName = Literal["classic", "amber", "ice", "neon", "dusk", "blueprint", "ash", "reef", "orchid"]
+"""How the arena can be drawn; ``league.arena.looks`` says what each is like."""
 
 CONTROL_HOTKEYS: Final[frozenset[str]] = frozenset({"f5", "f6", "f7", "f8"})
 """Keys that steer Secondseat itself. They are never recorded, learnt or injected."""

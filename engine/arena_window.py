@@ -120,18 +120,22 @@ def start_arena_window(
     driver: str | None = None,
     position: tuple[int, int] | None = None,
     pause_unfocused: bool = False,
+    look: str = "classic",
     timeout_s: float = START_TIMEOUT_S,
     cancelled: Callable[[], bool] | None = None,
 ) -> ArenaWindowHandle:
     """Start the window and wait until it is up and its socket answers.
 
     pilot: "expert", "novice", "random", or None for a person. episodes: close after so many, 0: until closed. driver:
-    an SDL video driver by name ("dummy" shows nothing), None: the platform's own. cancelled: asked while waiting.
-    Blocks; call it off the live path. Raises ArenaWindowError with the window's own words.
+    an SDL video driver by name ("dummy" shows nothing), None: the platform's own. look: a name of
+    ``league.arena.looks``. cancelled: asked while waiting. Blocks; call it off the live path.
+
+    Raises ArenaWindowError with the window's own words.
     """
     folder = tempfile.TemporaryDirectory(prefix="secondseat-")  # 0700, and short enough for a socket's path
     command = [sys.executable, "-m", "league.arena.window", "--follow-parent", "--socket", str(Path(folder.name) / "truth")]
     command += ["--seed", str(seed), "--scale", str(scale), "--episodes", str(episodes), "--episode-s", str(episode_s)]
+    command += ["--look", look]
     for name, value in (("--pilot", pilot), ("--title", title), ("--driver", driver)):
         if value:
             command += [name, value]

@@ -81,7 +81,7 @@ class Rig:
         spec, settings = self.spec, self._settings
         if spec.kind == "arena":
             await asyncio.to_thread(_compile_rules)
-            source: Any = ArenaSource(spec.pilot or None, spec.seed, spec.fps)
+            source: Any = ArenaSource(spec.pilot or None, spec.seed, spec.fps, look=spec.look)
             self._arena = source
         elif spec.kind == "video":
             from engine.sources.video import VideoSource
@@ -280,7 +280,12 @@ class Rig:
         give_up = threading.Event()
         try:
             self._window = await asyncio.to_thread(
-                start_arena_window, self.spec.seed, self.spec.scale, self.spec.pilot or None, cancelled=give_up.is_set
+                start_arena_window,
+                self.spec.seed,
+                self.spec.scale,
+                self.spec.pilot or None,
+                look=self.spec.look,
+                cancelled=give_up.is_set,
             )
         except ArenaWindowError as error:
             raise RigError(str(error)) from error

@@ -9,10 +9,12 @@ from typing import Any, Final, Literal, get_args
 from data.geometry import Rect
 from data.profile import GameProfile
 from data.settings import Settings
+from data.vocabulary import LookName
 from data.workspace import Workspace
 
 SourceKind = Literal["arena", "arena_window", "screen", "video"]
 SOURCE_KINDS: Final[tuple[str, ...]] = get_args(SourceKind)
+LOOKS: Final[tuple[str, ...]] = get_args(LookName)
 PILOTS: Final = ("expert", "novice", "random")
 _NOWHERE: Final[dict[str, Any]] = {"window": "", "monitor": 0, "region": None}
 
@@ -20,8 +22,9 @@ _NOWHERE: Final[dict[str, Any]] = {"window": "", "monitor": 0, "region": None}
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
     """``arena``: the embedded game in this process, flown by a scripted ``pilot`` or the bot. ``arena_window``: the
-    embedded game in its own window, watched as a real screen. ``screen``: a window by title, a region or a monitor.
-    ``video``: a recorded ``session`` (its id, the start of it, or "last"), played as if live; with ``loop`` for ever."""
+    embedded game in its own window, watched as a real screen; either is drawn in the ``look`` of that name. ``screen``:
+    a window by title, a region or a monitor. ``video``: a recorded ``session`` (its id, the start of it, or "last"),
+    played as if live; with ``loop`` for ever."""
 
     kind: SourceKind = "arena"
     pilot: str = ""
@@ -33,6 +36,7 @@ class SourceSpec:
     fps: int = 30
     session: str = ""
     loop: bool = False
+    look: LookName = "classic"
 
     @staticmethod
     def from_settings(settings: Settings) -> SourceSpec:
@@ -41,6 +45,7 @@ class SourceSpec:
             kind=capture.source,
             pilot="expert",
             seed=settings.arena.seed,
+            look=settings.arena.look,
             window=capture.window or (settings.profile().window_title if capture.source == "screen" and not region else ""),
             monitor=0 if capture.window or region else capture.monitor,
             region=Rect(region.left, region.top, region.width, region.height) if region else None,
@@ -60,13 +65,15 @@ class SourceSpec:
         Raises ValueError with what is allowed.
         """
         spec = {k: v for k, v in spec.items() if v is not None}
-        known = {"kind", "pilot", "seed", "scale", "window", "monitor", "region", "fps", "session", "loop"}
+        known = {"kind", "pilot", "seed", "scale", "window", "monitor", "region", "fps", "session", "loop", "look"}
         if unknown := sorted(set(spec) - known):
             raise ValueError(f"source: there is no {', '.join(unknown)}; use {', '.join(sorted(known))}")
         if spec.get("kind", self.kind) not in SOURCE_KINDS:
             raise ValueError(f"source kind {spec['kind']!r}: use {', '.join(SOURCE_KINDS)}")
         if spec.get("pilot") not in (None, "", "none", *PILOTS):
             raise ValueError(f"pilot {spec['pilot']!r}: use {', '.join(PILOTS)}, or none")
+        if spec.get("look", self.look) not in LOOKS:
+            raise ValueError(f"look {spec['look']!r}: use {', '.join(LOOKS)}")
         if spec.get("kind", self.kind) == "arena_window":
             spec.setdefault("pilot", "none")  # the window is for a person, or for the bot
         if spec.get("kind", self.kind) == "video":
@@ -83,9 +90,9 @@ class SourceSpec:
 
     def describe(self) -> str:
         if self.kind == "arena":
-            return f"the arena (seed {self.seed}, {self.pilot or 'nobody'} flies)"
+            return f"the arena (seed {self.seed}, {self._drawn}{self.pilot or 'nobody'} flies)"
         if self.kind == "arena_window":
-            return f"the arena's window (seed {self.seed}, {self.scale}x)"
+            return f"the arena's window (seed {self.seed}, {self._drawn}{self.scale}x)"
         if self.kind == "video":
             return f"session {self.session}, played{' again and again' if self.loop else ''}"
         if self.window:
@@ -94,6 +101,10 @@ class SourceSpec:
             r = self.region
             return f"the region {r.left},{r.top},{r.width},{r.height}"
         return f"monitor {self.monitor or 1}"
+
+    @property
+    def _drawn(self) -> str:
+        return "" if self.look == "classic" else f"look {self.look}, "
 
     def folder(self, workspace: Workspace) -> Path:
         """Of ``video``: the session that is played. Raises SessionNotFound."""

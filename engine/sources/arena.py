@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from data.schema import Action, Frame, Image, InputEvent
 from league.arena.flight import EPISODE_STEPS, Autopilot, Controls, EpisodeResult, Flight, Intent
+from league.arena.looks import CLASSIC, look_named
 from league.arena.world import STEPS_PER_TICK, WorldState
 
 if TYPE_CHECKING:
@@ -47,17 +48,20 @@ class ArenaSource:
         show_cursor: bool = False,
         auto_restart: bool = True,
         episode_steps: int = EPISODE_STEPS,
+        look: str = CLASSIC.name,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         """pilot: "expert", "novice", "random" or None. latency_frames: 0 or 1 pictures between the world and what is
         grabbed. show_cursor: draw the pointer (screen capture leaves it out). auto_restart: after an episode the next
-        one begins in the world of the next seed; else the world stands still and ``episode_over`` is true.
+        one begins in the world of the next seed; else the world stands still and ``episode_over`` is true. look: how
+        it is drawn, a name of ``league.arena.looks``; ValueError when there is none of that name.
         """
         if not 1.0 <= fps <= 240.0:
             raise ValueError(f"arena source: {fps} pictures per second is not a rate; use 1 to 240")
         if latency_frames not in (0, 1):
             raise ValueError(f"arena source: a latency of {latency_frames} pictures is not offered; use 0 or 1")
         self.fps, self.real_time, self.auto_restart = fps, real_time, auto_restart
+        self._look = look_named(look)
         self._show_cursor, self._episode_steps, self._first_seed = show_cursor, episode_steps, seed
         self._clock_ns = clock_ns
         self._lock = threading.RLock()
@@ -72,7 +76,8 @@ class ArenaSource:
 
     @property
     def description(self) -> str:
-        return f"skirmish 640x360, off screen{f', {self._pilot_name} flies' if self._pilot_name else ''}"
+        drawn = "" if self._look is CLASSIC else f", look {self._look.name}"
+        return f"skirmish 640x360, off screen{drawn}{f', {self._pilot_name} flies' if self._pilot_name else ''}"
 
     @property
     def size(self) -> tuple[int, int]:
@@ -127,7 +132,7 @@ class ArenaSource:
         """Lay out the world. Compiles the rules if no cache of them exists (some 20 s, once per user)."""
         from league.arena.render import Renderer
 
-        renderer, flight = Renderer(), Flight(self._first_seed, self._episode_steps)
+        renderer, flight = Renderer(self._look), Flight(self._first_seed, self._episode_steps)
         with self._lock:
             self._renderer, self._flight = renderer, flight
             self._images.clear()

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from data.profile import ARENA_PROFILE
 from data.schema import InputEvent
 from league.arena.flight import STEP_NS, Autopilot, Flight
+from league.arena.looks import CLASSIC, LOOKS, look_named
 from league.arena.pilots import PILOTS
 from league.arena.render import SIZE, Painter
 from league.arena.sdl import DisplayError, open_window
@@ -54,17 +55,19 @@ class WindowSettings:
     driver: str | None = None
     position: tuple[int, int] | None = None
     pause_unfocused: bool = False
+    look: str = CLASSIC.name
 
 
 class ArenaWindow:
     """The loop: events, world step, picture, once every 1/60 s. ``closing`` ends it."""
 
     def __init__(self, settings: WindowSettings) -> None:
-        """Opens the window and the socket. Raises DisplayError or TruthSocketError."""
+        """Opens the window and the socket. Raises DisplayError or TruthSocketError, ValueError for a look that there is not."""
         import pygame
 
         self._pygame = pygame
         self.settings = settings
+        self._look = look_named(settings.look)
         self.closing = threading.Event()
         size = (SIZE[0] * settings.scale, SIZE[1] * settings.scale)
         open_window(size, settings.title, settings.driver, settings.position)
@@ -86,6 +89,7 @@ class ArenaWindow:
             "seed": settings.seed,
             "scale": settings.scale,
             "pilot": settings.pilot or "",
+            "look": settings.look,
             "episode_steps": self.flight.episode_steps,
         }
         self._server = TruthServer(settings.socket, hello) if settings.socket is not None else None
@@ -242,7 +246,7 @@ class ArenaWindow:
             )
         for client in server.clients:
             if client.truth_every and tick % client.truth_every == 0:
-                found = objects(flight.state, 0)
+                found = objects(flight.state, 0, self._look.size)
                 truth = {"kind": "truth", "tick": tick, "time_ns": now_ns, "episode": flight.episode}
                 columns = {"ids": found.ids.tolist(), "classes": found.classes.tolist(), "boxes": found.boxes().tolist()}
                 server.send(client, {**truth, **columns})
@@ -286,7 +290,7 @@ class ArenaWindow:
         scale = min(4, max(1, -(-size[0] // SIZE[0]), -(-size[1] // SIZE[1])))
         if scale not in self._painters:
             canvas = self._pygame.Surface((SIZE[0] * scale, SIZE[1] * scale), 0, 32, (0xFF0000, 0xFF00, 0xFF, 0))
-            self._painters = {scale: (Painter(scale, self.flight.episode_steps), canvas)}
+            self._painters = {scale: (Painter(scale, self.flight.episode_steps, self._look), canvas)}
         painter, canvas = self._painters[scale]
         painter.draw(canvas, self.flight.state, 0, self._drawn_cursor())
         if self.flight.over:
@@ -347,6 +351,7 @@ def read_arguments(arguments: Sequence[str]) -> tuple[WindowSettings, bool]:
     parser.add_argument("--driver", help="SDL's video driver, e.g. dummy")
     parser.add_argument("--position", type=lambda text: tuple(int(v) for v in text.split(",", 1)), help="left,top on the screen")
     parser.add_argument("--pause-unfocused", action="store_true", help="the world waits while another window has the focus")
+    parser.add_argument("--look", choices=tuple(LOOKS), default=CLASSIC.name, help="how it is drawn")
     parser.add_argument("--follow-parent", action="store_true", help="close when standard input ends")
     values: dict[str, Any] = vars(parser.parse_args(arguments))
     follow = bool(values.pop("follow_parent"))

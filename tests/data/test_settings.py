@@ -126,6 +126,7 @@ def test_the_committed_file_is_valid_with_every_line_switched_on(here: Path) -> 
         ('[capture]\nfps = "many"', "config.toml [capture] fps: 'many' is not a rate; use 1 to 240"),
         ("[capture]\nfps = true", "config.toml [capture] fps: 'true' is not a rate"),
         ('[capture]\nsource = "tv"', "use one of arena, screen"),
+        ('[arena]\nlook = "pink"', "use one of classic, amber, ice, neon, dusk, blueprint, ash, reef, orchid"),
         ("capture = []", "config.toml [capture]: [] is not a table"),
         ('[keys]\nrecord = "F99"', "config.toml [keys] record: 'F99' is not a key for this; use one of f1, f2, f3"),
         ('[keys]\nrecord = "f6"', "record, save and discard share a key"),

@@ -99,6 +99,7 @@ def test_a_command_that_cannot_be_done_says_what_to_do(center: ControlCenter) ->
         ("nonsense", {}, "there are: arena_window"),
         ("fly", {}, "arm it first"),
         ("source", {"kind": "moon"}, "use arena, arena_window, screen, video"),
+        ("source", {"kind": "arena", "look": "pink"}, "use classic, amber, ice"),
         ("source", {"kind": "screen", "window": "No Such Window"}, "DISPLAY"),
         ("train", {"level": "everything"}, "use strategist"),
         ("job_stop", {"id": "none"}, "no running job"),
@@ -109,6 +110,9 @@ def test_a_command_that_cannot_be_done_says_what_to_do(center: ControlCenter) ->
             do(center, name, **params)
     assert center.snapshot().services == ()  # nothing half-started is left
     assert do(center, "source", kind="arena", pilot="none").startswith("watching the arena")
+    assert "look dusk" in do(center, "source", look="dusk")
+    assert center.rig is not None
+    assert "look dusk" in center.rig._arena.description  # type: ignore[union-attr]
     assert set(COMMANDS) >= {"record_toggle", "stop_all", "arm", "fly", "train", "doctor"}
 
 

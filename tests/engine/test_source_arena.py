@@ -6,7 +6,9 @@ import pytest
 from data.schema import Action, InputEvent
 from engine.sources.arena import ArenaSource
 from league.arena.episode import fly
+from league.arena.looks import LOOKS
 from league.arena.pilots import make_pilot
+from league.arena.render import Renderer
 from league.arena.truth import objects
 from league.arena.world import WorldState
 
@@ -41,7 +43,25 @@ def test_a_flight_through_the_source_is_the_flight_of_the_world_itself() -> None
     assert same(source.world(), state)
     assert source.state == "the episode is over"
     assert [r.score for r in source.results] == [score]
-    assert source.counters()["kills_drone"] == state.kills_drone[0, 0]
+    assert source.counters()["kills_drone"] == state.kills[0, 0, 1]
+
+
+def test_a_look_changes_the_picture_and_nothing_else() -> None:
+    plain, icy = opened(pilot="expert", fps=20), opened(pilot="expert", fps=20, look="ice")
+    for _ in range(40):
+        one, other = plain.grab(), icy.grab()
+    assert same(plain.world(), icy.world())
+    assert one is not None
+    assert other is not None
+    assert (one.image == Renderer().picture(plain.world(), 0)).all()
+    assert (other.image == Renderer(LOOKS["ice"]).picture(plain.world(), 0)).all()
+    assert (one.image != other.image).any(axis=-1).mean() > 0.5
+    assert (plain.description, icy.description) == (
+        "skirmish 640x360, off screen, expert flies",
+        "skirmish 640x360, off screen, look ice, expert flies",
+    )
+    with pytest.raises(ValueError, match=r"none is called 'pink'; use one of classic, amber"):
+        ArenaSource(look="pink")
 
 
 @pytest.mark.parametrize(("fps", "steps"), [(20, 3), (30, 2), (60, 1), (25, None)])
@@ -180,7 +200,7 @@ def test_the_bot_takes_over_and_gives_back() -> None:
     assert {e.actor for e in source.events() if e.kind != "release"} == {"bot"}
     source.set_pilot("novice")
     assert source.cursor == (0.9, 0.9) != place
-    for _ in range(60):
+    for _ in range(200):  # for some seconds there may be nothing to do
         source.grab()
     assert {e.actor_name for e in source.events() if e.kind != "release"} == {"novice"}
 

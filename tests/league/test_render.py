@@ -6,12 +6,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from data.profile import ARENA_PROFILE, Region
+from data.vocabulary import LookName
 from league.arena import sizes, skirmish
 from league.arena import skirmish_rules as rules
 from league.arena.hud import PANELS
@@ -235,6 +237,10 @@ def test_names_and_numbers_are_shown_where_the_look_wants_them() -> None:
         faded = np.abs(Renderer(CLASSIC).picture(state, 0).astype(float) - named).sum()
         state.fx_age_s[0, 0] = 0.0
         assert faded < 0.6 * np.abs(Renderer(CLASSIC).picture(state, 0).astype(float) - named).sum()
+
+
+def test_every_look_can_be_chosen_in_the_settings() -> None:
+    assert get_args(LookName) == tuple(LOOKS)
 
 
 def test_an_unknown_look_is_refused_with_the_names_there_are() -> None:

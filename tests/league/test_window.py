@@ -18,7 +18,9 @@ from engine.arena_window import ArenaWindowError, ArenaWindowHandle, start_arena
 from engine.platforms.port import WindowInfo
 from league.arena import skirmish
 from league.arena.flight import STEP_NS
-from league.arena.render import Renderer
+from league.arena.looks import LOOKS
+from league.arena.render import Painter, Renderer
+from league.arena.truth import objects
 from league.arena.truth_socket import TruthClient, TruthSocketError
 from league.arena.window import ArenaWindow, WindowSettings, main, read_arguments
 from tests.support import x11
@@ -149,6 +151,20 @@ def test_any_size_shows_the_whole_picture(window: Make) -> None:
     assert made._place((480, 250)) == (pytest.approx(0.5, abs=0.002), pytest.approx(0.5, abs=0.002))
 
 
+def test_it_is_drawn_in_the_look_it_was_given(window: Make) -> None:
+    import pygame
+
+    made = window(look="dusk")
+    made._step(0)
+    made._show()
+    wanted = pygame.Surface((640, 360), 0, 32)
+    Painter(1, made.flight.episode_steps, LOOKS["dusk"]).draw(wanted, made.flight.state, 0)
+    shown = pygame.surfarray.array3d(pygame.display.get_surface())
+    np.testing.assert_array_equal(shown, pygame.surfarray.array3d(wanted))
+    Painter(1, made.flight.episode_steps).draw(wanted, made.flight.state, 0)
+    assert (shown != pygame.surfarray.array3d(wanted)).any(axis=-1).mean() > 0.5
+
+
 def test_closing_ends_the_loop(window: Make) -> None:
     import pygame
 
@@ -237,6 +253,21 @@ def test_requests_freeze_restart_and_read_the_world() -> None:
         assert handle.wait(5.0) == 0
 
 
+def test_a_child_tells_its_look_and_boxes_as_large_as_it_draws_them() -> None:
+    with child_of(look="ice") as handle:
+        client = handle.client
+        assert client is not None
+        assert client.hello["look"] == "ice"
+        client.request(truth_every=1)
+        client.wait(lambda: bool(client.truths), 10.0)
+        client.request(freeze=True)
+        client.poll()
+        found, truth = objects(client.state(), 0, LOOKS["ice"].size), client.truths[-1]
+        assert truth["tick"] == client.state().tick[0]
+        np.testing.assert_allclose(truth["boxes"], found.boxes(), atol=1e-6)
+        assert not np.allclose(truth["boxes"], objects(client.state(), 0).boxes(), atol=1e-6)
+
+
 def test_stopping_twice_does_no_harm_and_leaves_nothing() -> None:
     handle = child_of()
     folder = handle.socket.parent
@@ -305,10 +336,12 @@ def test_waiting_for_the_window_can_be_given_up() -> None:
 
 
 def test_arguments() -> None:
-    settings, follow = read_arguments(["--seed", "7", "--pilot", "novice", "--position=-10,20", "--socket", "x", "--follow-parent"])
+    settings, follow = read_arguments(
+        ["--seed", "7", "--pilot", "novice", "--look", "reef", "--position=-10,20", "--socket", "x", "--follow-parent"]
+    )
     assert follow
-    assert settings == WindowSettings(seed=7, pilot="novice", position=(-10, 20), socket=Path("x"))
-    for wrong in (["--scale", "9"], ["--pilot", "ace"], ["--position", "left"]):
+    assert settings == WindowSettings(seed=7, pilot="novice", position=(-10, 20), socket=Path("x"), look="reef")
+    for wrong in (["--scale", "9"], ["--pilot", "ace"], ["--look", "pink"], ["--position", "left"]):
         with pytest.raises(SystemExit):
             read_arguments(wrong)
 

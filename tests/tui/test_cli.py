@@ -218,7 +218,7 @@ def test_train_takes_both_spellings_and_passes_them_on(
 
 def spec(settings: Settings, **options: Any) -> SourceSpec:
     names = ("source", "window", "monitor", "region", "pilot", "seed", "fps", "session")
-    return source_of(settings, **{name: options.get(name) for name in names}, loop=options.get("loop", False))
+    return source_of(settings, **{name: options.get(name) for name in names}, loop=options.get("loop", False), look=options.get("look"))
 
 
 def test_what_is_watched_follows_settings_and_options() -> None:
@@ -232,6 +232,8 @@ def test_what_is_watched_follows_settings_and_options() -> None:
     region = spec(plain, region="-1920,-200,640,360").region
     assert region is not None
     assert (region.left, region.top, region.width, region.height) == (-1920, -200, 640, 360)
+    amber = Settings.model_validate({"arena": {"look": "amber"}})
+    assert [spec(plain).look, spec(amber).look, spec(amber, look="reef").look] == ["classic", "amber", "reef"]
     screen = Settings.model_validate({"capture": {"source": "screen", "window": "Mine"}})
     assert spec(screen).window == "Mine"
     assert spec(screen, source="arena").kind == "arena"
@@ -241,6 +243,8 @@ def test_what_is_watched_follows_settings_and_options() -> None:
     for wrong, said in (
         ({"pilot": "expert"}, "--pilot needs --source arena"),
         ({"source": "video", "pilot": "expert"}, "--pilot needs --source arena"),
+        ({"look": "reef"}, "--look needs --source arena"),
+        ({"source": "video", "look": "reef"}, "--look needs --source arena"),
         ({"source": "arena", "session": "last"}, "--session needs --source video"),
         ({"source": "video", "monitor": 1}, "--monitor needs --source screen"),
     ):

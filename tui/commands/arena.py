@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tui.commands.invocation import UsageError, new_app, say, say_json, settings_of, table
-from tui.commands.options import Json, Pilot, Seed
+from tui.commands.options import Json, Look, Pilot, Seed
 
 app = new_app("The embedded game.")
 
@@ -19,6 +19,7 @@ def arena(
     offscreen: Annotated[bool, typer.Option("--offscreen", help="no window: fly episodes as fast as the machine can")] = False,
     episodes: Annotated[int, typer.Option("--episodes", min=0, max=10_000, help="end after so many; 0: go on (off screen: 1)")] = 0,
     seed: Seed = None,
+    look: Look = None,
     scale: Annotated[int, typer.Option("--scale", min=1, max=3, help="size of the window: 1 is 640x360")] = 2,
     as_json: Json = False,
 ) -> None:
@@ -31,12 +32,14 @@ def arena(
     settings = settings_of(context)
     first = settings.arena.seed if seed is None else seed
     if offscreen:
+        if look is not None:
+            raise UsageError("--offscreen draws nothing: leave --look or --offscreen out")
         if pilot == "none":
             raise UsageError("--offscreen needs a pilot: expert, novice or random")
         listed = [int(s) for s in seeds("train", max(1, episodes), first)] if seed is None else list(range(first, first + max(1, episodes)))
         _fly(pilot or "expert", listed, as_json)
         return
-    _play(None if pilot in (None, "none") else pilot, first, scale, episodes, as_json)
+    _play(None if pilot in (None, "none") else pilot, first, scale, episodes, look or settings.arena.look, as_json)
 
 
 def _fly(pilot: str, seeds: list[int], as_json: bool) -> None:
@@ -59,7 +62,7 @@ def _counts(counters: dict[str, Any]) -> tuple[int, int, int]:
     return int(counters.get("kills", 0)), int(loot), int(counters.get("deaths", 0))
 
 
-def _play(pilot: str | None, seed: int, scale: int, episodes: int, as_json: bool) -> None:
+def _play(pilot: str | None, seed: int, scale: int, episodes: int, look: str, as_json: bool) -> None:
     import subprocess
 
     from engine.arena_window import start_arena_window
@@ -67,7 +70,10 @@ def _play(pilot: str | None, seed: int, scale: int, episodes: int, as_json: bool
     from tui.commands.running import CommandError, Signals
 
     newest: dict[str, Any] = {}
-    with Signals() as signals, start_arena_window(seed, scale, pilot, episodes, cancelled=lambda: bool(signals.asked)) as window:
+    with (
+        Signals() as signals,
+        start_arena_window(seed, scale, pilot, episodes, look=look, cancelled=lambda: bool(signals.asked)) as window,
+    ):
         while window.running and not signals.asked:
             try:
                 if window.client is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui.commands.invocation import invocation_of, new_app, say, say_json, settings_of, shown_duration
-from tui.commands.options import For, Fps, Headless, Json, Loop, Policy, Seed, Session, Source, Window, seconds_of, source_of
+from tui.commands.options import For, Fps, Headless, Json, Look, Loop, Policy, Seed, Session, Source, Window, seconds_of, source_of
 
 if TYPE_CHECKING:
     from engine.state import EngineState
@@ -24,6 +24,7 @@ def fly(
     window: Window = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="decide, but press nothing")] = False,
     seed: Seed = None,
+    look: Look = None,
     fps: Fps = None,
     session: Session = None,
     loop: Loop = False,
@@ -40,7 +41,7 @@ def fly(
     from tui.commands.running import StatusLine
 
     settings, for_s = settings_of(context), seconds_of(for_)
-    spec = source_of(settings, source, window, None, None, "none", seed, fps, session, loop)
+    spec = source_of(settings, source, window, None, None, "none", seed, fps, session, loop, look)
     dry_run = dry_run or spec.kind == "video"  # what is over can only be watched
     line = StatusLine(headless)
     flown: list[EngineState] = []  # the newest state in the air: on the ground the arena is gone

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui.commands.invocation import UsageError, invocation_of, new_app, settings_of
-from tui.commands.options import For, Fps, Loop, Monitor, Pilot, Policy, Region, Seed, Session, Source, Window, seconds_of, source_of
+from tui.commands.options import For, Fps, Look, Loop, Monitor, Pilot, Policy, Region, Seed, Session, Source, Window, seconds_of, source_of
 
 if TYPE_CHECKING:
     from engine.source_spec import SourceSpec
@@ -35,6 +35,7 @@ def headless(
     region: Region = None,
     pilot: Pilot = None,
     seed: Seed = None,
+    look: Look = None,
     fps: Fps = None,
     session: Session = None,
     loop: Loop = False,
@@ -57,8 +58,8 @@ def headless(
     if policy and policy_to_fly:
         raise UsageError(f"{policy} and {policy_to_fly}: choose one of them")
     settings, for_s = settings_of(context), seconds_of(for_)
-    spec = source_of(settings, source, window, monitor, region, "none" if fly else pilot, seed, fps, session, loop)
-    chosen = loop or any(value is not None for value in (source, window, monitor, region, pilot, seed, fps, session))
+    spec = source_of(settings, source, window, monitor, region, "none" if fly else pilot, seed, fps, session, loop, look)
+    chosen = loop or any(value is not None for value in (source, window, monitor, region, pilot, seed, look, fps, session))
     dry_run = dry_run or spec.kind == "video"  # what is over can only be watched
     wanted: SourceSpec | None = spec if record or fly or chosen else None
     if hand_over is not None:

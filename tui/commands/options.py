@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from data.vocabulary import LookName
 from tui.commands.invocation import UsageError, duration_s
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ Monitor = Annotated[int | None, typer.Option("--monitor", metavar="N", min=1, he
 Region = Annotated[str | None, typer.Option("--region", metavar="L,T,W,H", help="screen: a fixed region in px; L and T may be negative")]
 Pilot = Annotated[PilotName | None, typer.Option("--pilot", help="arena: who flies")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="arena: seed of the world")]
+Look = Annotated[LookName | None, typer.Option("--look", help="arena: how it is drawn; without: as the settings say")]
 Session = Annotated[str | None, typer.Option("--session", metavar="SESSION", help="video: which session; last: the newest")]
 Loop = Annotated[bool, typer.Option("--loop", help="video: begin anew when it is over")]
 Fps = Annotated[int | None, typer.Option("--fps", min=1, max=240, help="pictures per second")]
@@ -47,6 +49,7 @@ def source_of(
     fps: int | None,
     session: str | None = None,
     loop: bool = False,
+    look: LookName | None = None,
 ) -> SourceSpec:
     """What is to be watched: the settings, changed by the options. Raises UsageError when options contradict each other."""
     from engine.source_spec import SourceSpec
@@ -61,6 +64,8 @@ def source_of(
         raise UsageError(f"{given[0]} needs --source screen")
     if kind != "video" and played:
         raise UsageError(f"{played} needs --source video")
+    if kind != "arena" and look is not None:
+        raise UsageError("--look needs --source arena")
     if kind == "video":
         if pilot not in (None, "none"):
             raise UsageError("--pilot needs --source arena; in a recorded session it is known who plays")
@@ -71,7 +76,7 @@ def source_of(
     if kind != settings.capture.source:  # what the settings say of the screen holds for the screen
         capture = settings.capture.model_copy(update={"source": kind})
         settings = settings.model_copy(update={"capture": capture})
-    spec = SourceSpec.from_settings(settings).changed(pilot="none" if kind == "screen" else pilot, seed=seed, fps=fps)
+    spec = SourceSpec.from_settings(settings).changed(pilot="none" if kind == "screen" else pilot, seed=seed, fps=fps, look=look)
     try:
         if window is not None:
             return replace(spec, window=window, monitor=0, region=None)

@@ -12,6 +12,7 @@ from tui.commands.options import (
     Fps,
     Headless,
     Json,
+    Look,
     Loop,
     Monitor,
     Pilot,
@@ -39,6 +40,7 @@ def record(
     region: Region = None,
     pilot: Pilot = None,
     seed: Seed = None,
+    look: Look = None,
     fps: Fps = None,
     session: Session = None,
     loop: Loop = False,
@@ -56,7 +58,7 @@ def record(
     from tui.commands.running import CommandError, StatusLine
 
     settings, for_s = settings_of(context), seconds_of(for_)
-    spec = source_of(settings, source, window, monitor, region, pilot, seed, fps, session, loop)
+    spec = source_of(settings, source, window, monitor, region, pilot, seed, fps, session, loop, look)
     plan = Plan(spec, record=True, for_s=for_s, name="record", exact_name=False)
     line = StatusLine(headless)
     line.say(f"starting, then recording{f' for {shown_duration(for_s)}' if for_s else ' until Ctrl-C, which saves'}")
