@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -22,13 +22,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from data.locks import edit_lock
 from data.profile import Unit
 from data.schema import NO_TARGET, Tracks
-from data.steps import NO_MODE, Steps
+from data.steps import NO_MODE, UNSAID_TARGET, Steps
 from data.vocabulary import MODES, Mode
 
 LABELS_NAME: Final = "labels.jsonl"
 LabelSource = Literal["human", "vlm", "rules"]
 SOURCES: Final[tuple[LabelSource, ...]] = ("rules", "vlm", "human")
 """From the least to the most believed."""
+NEAR_NS: Final = 300_000_000
+"""A target is looked for in the steps so near to the time at which it was pointed at."""
 
 
 class Target(BaseModel):
@@ -75,19 +77,59 @@ class ModeStretch:
     source: LabelSource
 
 
+@dataclass(frozen=True, slots=True)
+class TargetStretch:
+    """The target that holds (None: that there is none) from ``start_ns`` up to, not including, ``end_ns``, and who says so."""
+
+    start_ns: int
+    end_ns: int
+    target: Target | None
+    source: LabelSource
+
+
 def append(folder: Path, labels: Iterable[Label]) -> None:
     """Adds labels to the journal of a session folder, synchronised when it returns. Raises OSError."""
     _append_lines(folder, [label.model_dump_json(exclude_defaults=True) for label in labels])
 
 
 def set_mode(folder: Path, start_ns: int, end_ns: int, mode: Mode | None) -> Label:
-    """Says as a person which mode a stretch is, or (None) takes back what a person said of it.
+    """Says as a person which mode a stretch is, or (None) takes back all that a person said of it.
 
     Raises ValueError for a stretch without a length, OSError when the journal cannot be written.
     """
-    if end_ns <= start_ns:
-        raise ValueError(f"a label needs a stretch: its end ({end_ns}) is not after its start ({start_ns})")
-    label = Label(start_ns=start_ns, end_ns=end_ns, source="human", mode=mode, withdrawn=mode is None, wall_s=round(time.time(), 3))
+    if mode is None:
+        return _say(folder, Label(start_ns=start_ns, end_ns=end_ns, source="human", withdrawn=True))
+    return say(folder, start_ns, end_ns, mode=mode)
+
+
+def say(
+    folder: Path,
+    start_ns: int,
+    end_ns: int,
+    *,
+    mode: Mode | None = None,
+    target: Target | None = None,
+    no_target: bool = False,
+    description: str | None = None,
+) -> Label:
+    """Says as a person what a stretch is; what is not given is left as it was said before.
+
+    Raises ValueError for a stretch without a length, when nothing is said, or a target and none at once; OSError likewise.
+    """
+    if target is not None and no_target:
+        raise ValueError("a stretch has a target or none, not both")
+    if mode is None and target is None and not no_target and not description:
+        raise ValueError("a label that says nothing is none: give a mode, a target or a description")
+    label = Label(
+        start_ns=start_ns, end_ns=end_ns, source="human", mode=mode, target=target, no_target=no_target, description=description or None
+    )
+    return _say(folder, label)
+
+
+def _say(folder: Path, label: Label) -> Label:
+    if label.end_ns <= label.start_ns:
+        raise ValueError(f"a label needs a stretch: its end ({label.end_ns}) is not after its start ({label.start_ns})")
+    label = label.model_copy(update={"wall_s": round(time.time(), 3)})
     append(folder, [label])
     return label
 
@@ -151,29 +193,44 @@ def _undo(labels: list[Label], source: object) -> None:
 
 def mode_stretches(labels: Iterable[Label]) -> list[ModeStretch]:
     """Which mode holds when, in order and without overlap: of the highest source that says one, its latest word."""
-    spoken = [label for label in labels if (label.mode is not None or label.withdrawn) and label.end_ns > label.start_ns]
+    stretches: list[ModeStretch] = []
+    for start, end, label in _holding(labels, lambda said: said.mode is not None):
+        mode = cast("Mode", label.mode)
+        before = stretches[-1] if stretches else None
+        if before is not None and (before.end_ns, before.mode, before.source) == (start, mode, label.source):
+            stretches[-1] = ModeStretch(before.start_ns, end, mode, label.source)
+        else:
+            stretches.append(ModeStretch(start, end, mode, label.source))
+    return stretches
+
+
+def target_stretches(labels: Iterable[Label]) -> list[TargetStretch]:
+    """Which target holds when, likewise. A word of the mode alone says nothing of the target, and the other way round."""
+    stretches: list[TargetStretch] = []
+    for start, end, label in _holding(labels, lambda said: said.target is not None or said.no_target):
+        before = stretches[-1] if stretches else None
+        if before is not None and (before.end_ns, before.target, before.source) == (start, label.target, label.source):
+            stretches[-1] = TargetStretch(before.start_ns, end, label.target, label.source)
+        else:
+            stretches.append(TargetStretch(start, end, label.target, label.source))
+    return stretches
+
+
+def _holding(labels: Iterable[Label], speaks: Callable[[Label], bool]) -> list[tuple[int, int, Label]]:
+    """(start, end, label) of the label that holds, among those that speak of one thing or were withdrawn; in order, none overlapping."""
+    spoken = [label for label in labels if (speaks(label) or label.withdrawn) and label.end_ns > label.start_ns]
     edges = np.unique(np.array([edge for label in spoken for edge in label.window], np.int64))
     if not len(edges):
         return []
-    modes, sources = np.full((2, len(edges) - 1), NO_MODE, np.int8)
-    for rank, source in enumerate(SOURCES):
-        own = np.full(len(modes), NO_MODE, np.int8)
-        for label in spoken:
+    holds = np.full(len(edges) - 1, -1, np.int64)
+    for source in SOURCES:
+        own = np.full(len(holds), -1, np.int64)
+        for place, label in enumerate(spoken):
             if label.source == source:
                 first, last = np.searchsorted(edges, label.window)
-                own[first:last] = NO_MODE if label.mode is None else MODES.index(label.mode)
-        said = own != NO_MODE
-        modes[said], sources[said] = own[said], rank
-    stretches: list[ModeStretch] = []
-    for place in np.flatnonzero(modes != NO_MODE).tolist():
-        start, end = int(edges[place]), int(edges[place + 1])
-        found = ModeStretch(start, end, MODES[int(modes[place])], SOURCES[int(sources[place])])
-        before = stretches[-1] if stretches else None
-        if before is not None and (before.end_ns, before.mode, before.source) == (start, found.mode, found.source):
-            stretches[-1] = ModeStretch(before.start_ns, end, found.mode, found.source)
-        else:
-            stretches.append(found)
-    return stretches
+                own[first:last] = -1 if label.withdrawn else place
+        holds = np.where(own >= 0, own, holds)
+    return [(int(edges[i]), int(edges[i + 1]), spoken[holds[i]]) for i in np.flatnonzero(holds >= 0).tolist()]
 
 
 def modes_at(stretches: Sequence[ModeStretch], times_ns: NDArray[np.int64]) -> NDArray[np.int8]:
@@ -187,7 +244,50 @@ def modes_at(stretches: Sequence[ModeStretch], times_ns: NDArray[np.int64]) -> N
 
 def labelled(steps: Steps, folder: Path) -> Steps:
     """The steps of a session with what the journal in its folder says of them. Raises OSError."""
-    return replace(steps, said_mode=modes_at(mode_stretches(read(folder)[0]), steps.time_ns))
+    labels = read(folder)[0]
+    said_mode = modes_at(mode_stretches(labels), steps.time_ns)
+    return replace(steps, said_mode=said_mode, said_target=targets_at(target_stretches(labels), steps))
+
+
+def targets_at(stretches: Sequence[TargetStretch], steps: Steps) -> NDArray[np.int32]:
+    """int32 [T]: the id of the track that is said to be the target at each step, NO_TARGET where it is said that there is none,
+    or that track is not there in the row, UNSAID_TARGET where nothing is said or no track is the one that is meant.
+
+    A track is followed from where it was pointed at to both ends of its stretch, under another id where it overlaps itself.
+    """
+    found = np.full(len(steps), UNSAID_TARGET, np.int32)
+    for stretch in stretches:
+        first, last = (int(row) for row in np.searchsorted(steps.time_ns, (stretch.start_ns, stretch.end_ns)))
+        if stretch.target is None:
+            found[first:last] = NO_TARGET
+        elif first < last and len(ids := _followed(stretch.target, steps, first, last)):
+            found[first:last] = ids
+    return found
+
+
+def _followed(target: Target, steps: Steps, first: int, last: int) -> NDArray[np.int32]:
+    """int32 [last - first] ids of a target in these rows; of length 0 when it is found in none near the time it was pointed at."""
+    names = steps.profile.class_names()
+    nearest = np.abs(steps.time_ns - target.time_ns)
+    for row in np.flatnonzero(nearest <= NEAR_NS)[np.argsort(nearest[nearest <= NEAR_NS], kind="stable")].tolist():
+        if (track := find_target(target, steps.tracks(row), names)) != NO_TARGET:
+            break
+    else:
+        return np.zeros(0, np.int32)
+    ids = np.full(len(steps), NO_TARGET, np.int32)
+    for rows in (range(row, max(last, row + 1)), range(row - 1, min(first, row) - 1, -1)):
+        known, seen = track, target
+        for at in rows:
+            tracks = steps.tracks(at)
+            here = np.flatnonzero(tracks.ids == known)
+            again = known if len(here) else find_target(seen, tracks, names)
+            if again == NO_TARGET:
+                continue
+            known = again
+            box = np.clip(tracks.boxes[tracks.ids == known][0], 0.0, 1.0)
+            seen = Target(time_ns=int(steps.time_ns[at]), class_name=target.class_name, box=(box[0], box[1], box[2], box[3]))
+            ids[at] = known
+    return ids[first:last]
 
 
 def resolve(labels: Iterable[Label]) -> list[Label]:

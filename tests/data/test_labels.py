@@ -15,23 +15,26 @@ from pydantic import ValidationError
 
 from data.annotations import read as read_annotations
 from data.catalog import list_sessions
-from data.hindsight import label_modes
+from data.hindsight import label_modes, label_targets
 from data.labels import (
     LABELS_NAME,
     Label,
     LabelSource,
     Target,
+    TargetStretch,
     append,
     find_target,
     mode_stretches,
     modes_at,
     read,
     resolve,
+    say,
     set_mode,
+    target_stretches,
     undo_last,
 )
 from data.schema import NO_TARGET, Tracks
-from data.steps import NO_MODE
+from data.steps import NO_MODE, UNSAID_TARGET
 from data.vocabulary import MODES, Mode
 from engine.training import load_sessions
 from tests.support.sessions import FRAME_NS, START_NS, write_session
@@ -184,6 +187,71 @@ def test_what_a_person_said_is_what_is_learnt(tmp_path: Path) -> None:
     undo_last(folder)
     undone, _ = load_sessions(tmp_path, "arena")
     assert (label_modes(undone[0])[said] == MODES.index("CAUTIOUS")).all()
+
+
+def test_mode_target_and_words_are_said_apart(tmp_path: Path) -> None:
+    pointed = Target(time_ns=12, class_name="drone", box=BOX)
+    append(tmp_path, [Label(start_ns=0, end_ns=40, source="vlm", target=Target(time_ns=1, class_name="loot", box=BOX))])
+    say(tmp_path, 10, 20, target=pointed)
+    say(tmp_path, 10, 20, mode="FIGHT")
+    say(tmp_path, 15, 25, no_target=True, description="it let go")
+    labels, _ = read(tmp_path)
+    coach = labels[0].target
+    assert target_stretches(labels) == [
+        TargetStretch(0, 10, coach, "vlm"),
+        TargetStretch(10, 15, pointed, "human"),
+        TargetStretch(15, 25, None, "human"),
+        TargetStretch(25, 40, coach, "vlm"),
+    ]
+    assert [(s.start_ns, s.end_ns, s.mode) for s in mode_stretches(labels)] == [(10, 20, "FIGHT")]
+    set_mode(tmp_path, 12, 18, None)  # takes back mode and target alike
+    labels, _ = read(tmp_path)
+    assert [(s.start_ns, s.end_ns, s.source) for s in target_stretches(labels)] == [
+        (0, 10, "vlm"),
+        (10, 12, "human"),
+        (12, 18, "vlm"),
+        (18, 25, "human"),
+        (25, 40, "vlm"),
+    ]
+    assert [(s.start_ns, s.end_ns) for s in mode_stretches(labels)] == [(10, 12), (18, 20)]
+    with pytest.raises(ValueError, match="says nothing"):
+        say(tmp_path, 0, 5)
+    with pytest.raises(ValueError, match="not both"):
+        say(tmp_path, 0, 5, target=pointed, no_target=True)
+    with pytest.raises(ValueError, match="a label needs a stretch"):
+        say(tmp_path, 5, 5, mode="FIGHT")
+
+
+def test_a_target_that_a_person_said_is_what_is_learnt_whatever_its_id(tmp_path: Path) -> None:
+    """The session's things stand still, and every row gives them other ids."""
+    folder = write_session(tmp_path, 60)
+    (plain,), _ = load_sessions(tmp_path, "arena")
+    assert plain.said_target is not None
+    assert (plain.said_target == UNSAID_TARGET).all()
+    time_ns = int(plain.time_ns[20])
+    start_ns, end_ns = int(plain.time_ns[14]), int(plain.time_ns[40])
+    drone = plain.profile.class_names()[1]
+    say(folder, start_ns, end_ns, target=Target(time_ns=time_ns, class_name=drone, box=(0.25, 0.25, 0.25, 0.25)))
+    say(folder, int(plain.time_ns[45]), int(plain.time_ns[50]), no_target=True)
+    (steps,), _ = load_sessions(tmp_path, "arena")
+    learnt = label_targets(steps)
+    for row in range(14, 40):
+        there = steps.tracks(row).ids.tolist()
+        assert (learnt[row] in there) if there else learnt[row] == NO_TARGET
+    assert (learnt[45:50] == NO_TARGET).all()
+    np.testing.assert_array_equal(learnt[:14], label_targets(plain)[:14])
+    np.testing.assert_array_equal(label_targets(steps.slice(10, 30)), learnt[10:30])
+
+
+def test_a_target_that_is_nowhere_near_says_nothing(tmp_path: Path) -> None:
+    folder = write_session(tmp_path, 60)
+    (plain,), _ = load_sessions(tmp_path, "arena")
+    far = Target(time_ns=int(plain.time_ns[20]), class_name=plain.profile.class_names()[1], box=(0.9, 0.9, 0.05, 0.05))
+    say(folder, int(plain.time_ns[14]), int(plain.time_ns[40]), target=far)
+    (steps,), _ = load_sessions(tmp_path, "arena")
+    assert steps.said_target is not None
+    assert (steps.said_target == UNSAID_TARGET).all()
+    np.testing.assert_array_equal(label_targets(steps), label_targets(plain))
 
 
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:

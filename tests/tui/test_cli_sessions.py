@@ -159,8 +159,8 @@ def test_a_person_labels_stretches(workspace: Path, capsys: pytest.CaptureFixtur
     told(capsys, "labels", "undo", "last")
     assert told(capsys, "labels", "undo", "last") is None
     for words, status, said in (
-        (["set", "last", "0", "1"], 2, "give --mode, or --none"),
-        (["set", "last", "0", "1", "--mode", "FIGHT", "--none"], 2, "give --mode, or --none"),
+        (["set", "last", "0", "1"], 2, "give --mode, --target or --description, or --none alone"),
+        (["set", "last", "0", "1", "--mode", "FIGHT", "--none"], 2, "give --mode, --target or --description, or --none alone"),
         (["set", "last", "1", "1", "--mode", "FIGHT"], 2, "is no stretch"),
         (["set", "last", "60", "70", "--mode", "FIGHT"], 2, f"{folder.name} is 0:02.0 long; there is nothing at 60"),
         (["set", "last", "0", "1", "--mode", "DANCE"], 2, "DANCE"),

@@ -1,0 +1,72 @@
+"""``secondseat labels set --target`` and ``labels tracks`` on a real session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.sessions import write_session
+from tui import cli
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SECONDSEAT_PATHS__WORKSPACE", str(tmp_path / "ws"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "ws"
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    capsys.readouterr()
+    assert cli.main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_person_says_which_target_and_what_happens(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_session(workspace)
+    tracks = told(capsys, "labels", "tracks", "last", "0.66")["tracks"]
+    assert [(t["id"], t["class"]) for t in tracks] == [(20, "drone"), (21, "drone")]
+    label = told(capsys, "labels", "set", "last", "0.5", "1", "--target", "20", "--description", "it runs at me")
+    assert label["target"]["class_name"] == "drone"
+    assert label["target"]["box"] == [0.25, 0.25, 0.25, 0.25]
+    assert "mode" not in label
+    told(capsys, "labels", "set", "last", "0.8", "1", "--mode", "FLEE", "--target", "none")
+    listed = told(capsys, "labels", "list", "last")
+    zero = listed["start_ns"]
+    held = [((s["start_ns"] - zero) / 1e9, (s["end_ns"] - zero) / 1e9, (s["target"] or {}).get("class_name")) for s in listed["targets"]]
+    assert held == [(0.5, 0.8, "drone"), (0.8, 1.0, None)]
+    assert [s["mode"] for s in listed["holds"]] == ["FLEE"]
+    capsys.readouterr()
+    assert cli.main(["labels", "list", "last"]) == 0
+    text = capsys.readouterr().out
+    assert "target drone at 0.25 0.25, it runs at me" in text
+    assert "FLEE, no target" in text
+    assert "targets:" in text
+    assert told(capsys, "labels", "undo", "last")["mode"] == "FLEE"
+    assert [s["target"]["class_name"] for s in told(capsys, "labels", "list", "last")["targets"]] == ["drone"]
+
+
+def test_a_target_that_is_not_there_is_refused_with_what_to_do(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_session(workspace)
+    for words, said in (
+        (["set", "last", "0.5", "1", "--target", "9999"], f"{folder.name} has no track 9999 in that stretch"),
+        (["set", "last", "0.5", "1", "--target", "drone"], "give its id, a whole number"),
+        (["set", "last", "0.5", "1", "--target", "20", "--none"], "or --none alone"),
+        (["set", "last", "0.5", "1", "--description", "x" * 2001], "at most 2000 letters"),
+        (["tracks", "last", "1:00"], "has no step at 1:00"),
+        (["tracks", "last", "soon"], "is not a moment"),
+    ):
+        capsys.readouterr()
+        assert cli.main(["labels", *words]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
+    assert told(capsys, "labels", "list", "last")["labels"] == []
+
+
+def test_an_empty_picture_is_said(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_session(workspace, 4)
+    assert told(capsys, "labels", "tracks", "last", "0")["tracks"] == []
+    assert cli.main(["labels", "tracks", "last", "0"]) == 0
+    assert "nothing is in the picture" in capsys.readouterr().out
