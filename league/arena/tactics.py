@@ -154,18 +154,25 @@ def decide(view: View, skill: Skill) -> Wish:
     cache = view.cache
     if cache is not None and distance(cache, me) < skill.cache_px and (view.hunter is None or distance(view.hunter, cache) > THREAT_PX):
         return _fly_to(view, me, cache.x, cache.y, "LOOT", cache.id, key, follow=cache.id, near_px=12.0)
-    strong = view.hp + 0.5 * view.shield > (0.75 if skill.abilities else 0.4)
+    # Who is in a fight stays in it longer than who is out of one would begin it.
+    bar = (0.65 if view.locked else 0.85) if skill.abilities else (0.4 if view.locked else 0.5)
+    strong = view.hp + 0.5 * view.shield > bar
     if not strong and threats:
         x, y = _away(me, enemies)
         if view.locked:
             return Wish("CAUTIOUS", NO_TARGET, (x, y), button="mouse_right", key=key)
         return _fly_to(view, me, x, y, "CAUTIOUS", NO_TARGET, key, near_px=70.0)
     target = view.locked_enemy()
+    under_way = view.under_way()
+    if under_way is not None and distance(under_way, me) < skill.cache_px:
+        if key is None and target is not None:
+            key = _weapon(view, me, target, skill)
+        return Wish("LOOT", under_way.id, key=key)
     prey = _prey(view, me, enemies, target, skill)
     if target is not None and prey is not None and prey.id == target.id:
         if key is None:
             key = _weapon(view, me, target, skill)
-        loot = view.under_way() or _loot_on_the_way(view, me, target, skill)
+        loot = _loot_on_the_way(view, me, target, skill)
         if loot is not None:
             return _fly_to(view, me, loot.x, loot.y, "LOOT", loot.id, key, follow=loot.id, near_px=12.0)
         x, y, near_px = _stand(view, me, target, skill)
