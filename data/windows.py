@@ -55,11 +55,11 @@ def window_starts(rows: int, history: int, stride: int | None = None) -> I64:
 
 
 def stretches(steps: Steps, gap_s: float = GAP_S) -> list[tuple[int, int]]:
-    """Runs of rows [start, stop) without a gap, in focus and by a learnable actor."""
+    """Runs of rows [start, stop) without a gap, in focus, by a learnable actor and not ``left_out``."""
     if not len(steps):
         return []
     learnable = np.isin(steps.actor, [ACTOR_KINDS.index(kind) for kind in ACTOR_KINDS if kind in LEARNABLE_ACTORS])
-    usable = learnable & steps.focus
+    usable = learnable & steps.focus if steps.left_out is None else learnable & steps.focus & ~steps.left_out
     cut = np.concatenate([[True], (np.diff(steps.time_ns) > gap_s * 1e9) | (usable[1:] != usable[:-1]), [True]])
     edges = np.flatnonzero(cut)
     return [(a, b) for a, b in itertools.pairwise(edges.tolist()) if usable[a]]

@@ -1,6 +1,7 @@
 """Recipe of the Executor: the last 0.8 s at 20 Hz -> where to click next, and what to press now.
 
-Notable choices: no past action goes in, the cursor only where a click is timed, and there it is dropped for a fifth; mode and target are
+Notable choices: rows as the live path would have seen them, the hand as many ticks after the picture as it takes a person to answer
+(``sampling``); no past action goes in, the cursor only where a click is timed, and there it is dropped for a fifth; mode and target are
 the upper layers' out-of-fold predictions, mixed with at most 30 % labels, the target dropped for 10 %; thresholds and
 refractory times are tuned on the validation part and stored in the card.
 """
@@ -19,17 +20,18 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from data.checkpoint import make_card
-from data.features import SLOTS, UNKNOWN_MODE, Normaliser, context_features, mirror, slot_features
+from data.features import SLOTS, UNKNOWN_MODE, Normaliser, context_features, slot_features
 from data.hindsight import label_modes, label_targets
-from data.profile import GameProfile
 from data.steps import Steps, input_names
 from data.vocabulary import MODES
 from data.windows import Split, split_sessions, window_count
 from trainers import metrics
+from trainers.augment import Augment, Mirrors, tremble, wanted
 from trainers.executor_examples import Arrays, examples
 from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.executor import Executor, Seen
-from trainers.prepare import Conditioning, check_sessions, common_card, drop_bad_rows, to_tensors, usable_parts
+from trainers.prepare import Conditioning, check_sessions, common_card, drop_bad_rows, recipe_of, to_tensors, usable_parts, without_bad_rows
+from trainers.sampling import SamplingSettings, lagged, resample, unchanged
 
 HELD_S = 0.3
 """Inputs that are down longer than this in the median are held by the policy, not only tapped."""
@@ -48,40 +50,11 @@ class ExecutorSettings:
     label_share: float = 0.3
     target_dropout: float = 0.1
     cursor_dropout: float = 0.2
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    augment: Augment = "auto"
 
 
 QUICK = ExecutorSettings(LoopSettings(10, 128, 5e-4))
-
-
-class Mirrors:
-    """Turns normalised examples into those of the mirrored picture."""
-
-    def __init__(self, profile: GameProfile, slots: Normaliser, context: Normaliser, device: torch.device) -> None:
-        self._columns: list[dict[str, tuple[Tensor, Tensor]]] = []
-        for axis in (0, 1):
-            found: dict[str, tuple[Tensor, Tensor]] = {}
-            for name, features, norm in (("slots", slot_features(profile), slots), ("context", context_features(profile), context)):
-                scale, shift = mirror(features, axis)
-                shift = (scale * norm.mean + shift - norm.mean) / norm.std
-                found[name] = (torch.from_numpy(scale).to(device), torch.from_numpy(shift.astype(np.float32)).to(device))
-            self._columns.append(found)
-
-    def apply(self, batch: Batch, flips: Sequence[Tensor]) -> Batch:
-        """``flips``: which rows are mirrored along each axis."""
-        done = dict(batch)
-        for axis, flip in enumerate(flips):
-            for name, (scale, shift) in self._columns[axis].items():
-                values = done[name]
-                turned = values * scale + shift
-                if name == "slots":
-                    turned = turned * batch["present"][..., None]
-                done[name] = torch.where(flip.view(-1, *[1] * (values.dim() - 1)), turned, values)
-            for name in ("boxes", "own", "cursor", "point", "slot_offset"):
-                values = done[name].clone()
-                whole = 0.0 if name == "slot_offset" else 1.0
-                values[flip, ..., axis] = whole - values[flip, ..., axis]
-                done[name] = values
-        return done
 
 
 class ExecutorTask:
@@ -95,9 +68,10 @@ class ExecutorTask:
         settings: ExecutorSettings,
         key_weights: Tensor,
         mirrors: Mirrors | None = None,
+        augmented: bool = False,
     ) -> None:
         self.network, self.train, self.validation, self._settings = network, train, validation, settings
-        self._mirrors = mirrors
+        self._mirrors, self._augmented = mirrors, augmented
         self._key_weights = key_weights
 
     def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
@@ -115,6 +89,9 @@ class ExecutorTask:
         known = batch["cursor_known"] & ~chance(s.cursor_dropout)
         if self._mirrors:
             batch = self._mirrors.apply(batch, (chance(0.5), chance(0.5)))
+        if self._augmented:
+            slots, context = tremble(batch["slots"], generator, batch["present"]), tremble(batch["context"], generator)
+            batch = batch | {"slots": slots, "context": context}
         return self._losses(batch, self._see(batch, mode, target), known, chance(0.7))
 
     def _see(self, batch: Batch, mode: Tensor, target: Tensor) -> Seen:
@@ -202,38 +179,49 @@ def train(
     half of the examples."""
     check_sessions(sessions)
     notes: list[str] = []
+    sessions = without_bad_rows(sessions, notes)
     device = pick_device(settings.loop.device, notes)
     split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
     full = _with_labels(sessions, given)
-    arrays = [examples(sessions, part, full) for part in (split.train, split.validation)]
+    sessions = lagged(sessions, settings.sampling.reaction_lag_ticks)
+    seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
+    told = Conditioning(seen.rows(full.modes), seen.rows(full.targets))
+    arrays = [examples(seen.sessions, seen.parts(split.train), told), examples(sessions, split.validation, full)]
     if not arrays[0]:
         raise TrainingError("0 rows to learn from: record more play")
-    good = drop_bad_rows({k: arrays[0][k] for k in ("slots", "context", "boxes", "own")}, "executor", notes)
-    arrays[0] = {name: values[good] for name, values in arrays[0].items()}
-    if not arrays[1]:
+    profile = sessions[0].profile
+    features = {"slots": slot_features(profile), "context": context_features(profile)}
+    for i, what in enumerate(("executor", "executor, validation")):
+        if arrays[i]:
+            good = drop_bad_rows({k: arrays[i][k] for k in ("slots", "context", "boxes", "own")}, what, notes, features)
+            arrays[i] = {name: values[good] for name, values in arrays[i].items()}
+    if not arrays[1] or not len(arrays[1]["choice"]):
         notes.append("nothing is left to validate on: validating on the training rows; record a second session")
         arrays[1] = dict(arrays[0])
     slots, context = Normaliser.fit(arrays[0]["slots"], arrays[0]["present"]), Normaliser.fit(arrays[0]["context"])
     for part in arrays:
         part["slots"] = slots.apply(part["slots"], part["present"])
         part["context"] = context.apply(part["context"])
-    profile = sessions[0].profile
     names = input_names(profile)
     notes += _data_notes(sessions, split, arrays[0], names)
     torch.manual_seed(settings.loop.seed)
     aspect = profile.picture_size[1] / profile.picture_size[0]
-    shape = {"slot_features": len(slot_features(profile)), "context_features": len(context_features(profile))}
-    network = make_network(shape["slot_features"], shape["context_features"], len(names), aspect, settings).to(device)
+    network = make_network(len(features["slots"]), len(features["context"]), len(names), aspect, settings).to(device)
     rates = arrays[0]["soon"].mean(0)
     key_weights = torch.from_numpy(np.clip(0.08 / np.maximum(rates, 1e-4), 1, 12).astype(np.float32)).to(device)
-    mirrors = Mirrors(profile, slots, context, device) if profile.mirrored else None
-    task = ExecutorTask(network, *(to_tensors(part, device) for part in arrays), settings, key_weights, mirrors)
+    mirrors: Mirrors | None = None
+    if profile.mirrored and settings.augment != "off":
+        both = {"slots": (features["slots"], slots), "context": (features["context"], context)}
+        mirrors = Mirrors(both, device, ("slots",), ("boxes", "own", "cursor", "point"), ("slot_offset",))
+    augmented = wanted(settings.augment, sessions)
+    task = ExecutorTask(network, *(to_tensors(part, device) for part in arrays), settings, key_weights, mirrors, augmented)
     card = make_card(
         "executor",
         profile,
         **common_card(sessions),
         normaliser={"slots": slots.to_json(), "context": context.to_json()},
         split=split.to_json(),
+        recipe=recipe_of(settings),
         network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
         inputs=list(names),
     )

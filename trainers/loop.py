@@ -2,7 +2,8 @@
 
 Notable choices: data lies in contiguous tensors and a batch is an index (no loader, no workers); all randomness of an
 epoch follows from (seed, epoch), so a resumed run repeats the uninterrupted one exactly, without saved generator states
-going stale; the learning rate is a pure function of the step; a checkpoint is one renamed file, and the one before is kept.
+going stale; the learning rate is a pure function of the step; a checkpoint is one renamed file, and the one before is kept;
+half precision is for a GPU alone (on a processor it is slower, and would not repeat a run digit by digit).
 
 Files of a run: ``metrics.jsonl`` (a line per step group and per epoch), ``events.out.tfevents...`` for TensorBoard,
 ``checkpoint_epoch_N`` (the last three, with optimiser), ``best_model`` (by validation) and ``last_model``.
@@ -24,14 +25,11 @@ from torch import Tensor, nn
 
 from data.checkpoint import Arrays, CheckpointError, fit_tensors, load, newest_whole, save
 from data.progress import Progress, Report, ignore
+from trainers.device import Precision, TrainingError, is_out_of_memory, pick_device
+from trainers.run_log import Figures, RunLog
 
 KEPT_CHECKPOINTS: Final = 3
 Batch = dict[str, Tensor]
-Figures = dict[str, float]
-
-
-class TrainingError(Exception):
-    """Training can't go on; the text says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,7 @@ class LoopSettings:
     patience: int = 0  # epochs without a better validation before stopping; 0: never stop early
     seed: int = 0
     device: str = "auto"
+    mixed_precision: bool = True  # on a GPU: matrix products in bfloat16, or in float16 with scaled losses where it lacks that
     checkpoints: bool = True  # False: nothing is written but the best and last model (helper runs)
 
 
@@ -60,7 +59,8 @@ class Task(Protocol):
     validation: Batch
 
     def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
-        """Loss of a batch (with gradient) and figures to log. ``generator`` is for augmentation."""
+        """Loss of a batch (with gradient) and figures to log. ``generator`` is for augmentation. A loss without gradient: nothing
+        in the batch is labelled."""
         ...
 
     def validate(self) -> Figures:
@@ -78,20 +78,6 @@ class Result:
     figures: Figures
     interrupted: bool = False
     notes: tuple[str, ...] = ()
-
-
-def pick_device(wanted: str, notes: list[str]) -> torch.device:
-    """The device of a name; "auto" takes the GPU when there is one. What is not there becomes the CPU, with a note."""
-    if wanted == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(wanted)
-    except RuntimeError as error:
-        raise TrainingError(f"device {wanted!r}: not a device; use auto, cpu, cuda or cuda:N") from error
-    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
-        notes.append(f"device {wanted}: not on this machine ({torch.cuda.device_count()} GPUs); training on the CPU instead")
-        return torch.device("cpu")
-    return device
 
 
 def learning_rate_at(step: int, total: int, settings: LoopSettings) -> float:
@@ -114,6 +100,8 @@ class _State:
     best_loss: float = math.inf
     best_epoch: int = 0
     best_figures: Figures = field(default_factory=dict)
+    scaler: dict[str, Any] = field(default_factory=dict)
+    skipped: int = 0  # batches in which nothing was labelled
 
 
 def fit(
@@ -144,23 +132,30 @@ def fit(
     optimiser = torch.optim.AdamW(_groups(network, settings.weight_decay), lr=settings.learning_rate, betas=(0.9, 0.98))
     state = _State()
     if resume:
-        _resume(run_dir, network, optimiser, state, settings, total, notes)
-    log = _Log(run_dir, state.epoch) if settings.checkpoints else None
+        _resume(run_dir, network, optimiser, state, settings, total, card, notes)
+    precision = Precision(next(network.parameters()).device, settings.mixed_precision)
+    precision.load(state.scaler)
+    if precision.dtype is not None:
+        notes.append(f"mixed precision: {str(precision.dtype).removeprefix('torch.')} on {torch.cuda.get_device_name()}")
+    log = RunLog(run_dir, state.epoch) if settings.checkpoints else None
     for note in notes:
         report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
     began_s, first_epoch, interrupted = time.monotonic(), state.epoch, False
     best = run_dir / "best_model"
     try:
         for epoch in range(state.epoch + 1, settings.epochs + 1):
-            losses = _train_epoch(task, optimiser, settings, state.step, total, epoch, log, stop)
+            losses = _train_epoch(task, optimiser, precision, settings, state.step, total, epoch, log, stop)
             if losses is None:
                 interrupted = True
                 break
+            if not losses:
+                raise TrainingError(f"epoch {epoch}: none of {per_epoch} batches has a label; label some play, or let the rules do it")
             network.eval()
-            with torch.no_grad():
+            with torch.no_grad(), precision.autocast():
                 figures = _finite(task.validate(), epoch)
             figures["train_loss"] = float(np.mean(losses))
-            state.epoch, state.step = epoch, state.step + per_epoch
+            state.epoch, state.step, state.scaler = epoch, state.step + per_epoch, precision.state()
+            state.skipped += per_epoch - len(losses)
             better = figures["val_loss"] < state.best_loss
             if better:
                 state.best_loss, state.best_epoch, state.best_figures = figures["val_loss"], epoch, dict(figures)
@@ -175,15 +170,17 @@ def fit(
                 break
     except KeyboardInterrupt:
         interrupted = True
-    except torch.OutOfMemoryError as error:
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()  # what this run held is there for the next one
         raise TrainingError(f"out of memory at batch size {settings.batch_size}; try {max(1, settings.batch_size // 4)}") from error
-    except RuntimeError as error:
-        if "can't allocate memory" in str(error) or "not enough memory" in str(error):
-            raise TrainingError(f"out of memory at batch size {settings.batch_size}; try {max(1, settings.batch_size // 4)}") from error
-        raise
     finally:
         if log:
             log.close()
+    if state.skipped:
+        notes.append(f"{state.skipped} of {state.step} batches skipped: nothing in them is labelled")
     if interrupted and state.epoch == 0:
         notes.append("stopped before the first epoch was whole: no model was written")
         return Result(run_dir, best, 0, {}, True, tuple(notes))
@@ -203,14 +200,15 @@ def fit(
 def _train_epoch(
     task: Task,
     optimiser: torch.optim.Optimizer,
+    precision: Precision,
     settings: LoopSettings,
     step: int,
     total: int,
     epoch: int,
-    log: _Log | None,
+    log: RunLog | None,
     stop: Callable[[], bool],
 ) -> list[float] | None:
-    """One epoch's losses, or None when it was stopped."""
+    """The losses of an epoch's batches that have a label, or None when it was stopped."""
     network, rows = task.network, rows_of(task.train)
     network.train()
     torch.manual_seed(settings.seed * 100_003 + epoch)  # dropout
@@ -225,18 +223,17 @@ def _train_epoch(
         for group in optimiser.param_groups:
             group["lr"] = rate
         batch = {name: values[index] for name, values in task.train.items()}
-        loss, figures = task.loss(batch, generator)
+        with precision.autocast():
+            loss, figures = task.loss(batch, generator)
+        if not loss.requires_grad:
+            continue
         value = float(loss.detach())
         if not math.isfinite(value):
             raise TrainingError(f"epoch {epoch}: the loss is {value}; lower the learning rate ({settings.learning_rate})")
-        optimiser.zero_grad(set_to_none=True)
-        if loss.requires_grad:
-            loss.backward()
-        norm = nn.utils.clip_grad_norm_(network.parameters(), settings.clip_norm)
-        optimiser.step()
+        norm = precision.step(loss, network, optimiser, settings.clip_norm)
         losses.append(value)
         if log:
-            log.step(step, losses[-1], rate, float(norm), figures)
+            log.step(step, value, rate, norm, figures)
     return losses
 
 
@@ -299,7 +296,14 @@ def checkpoints(run_dir: Path) -> list[Path]:
 
 
 def _resume(
-    run_dir: Path, network: nn.Module, optimiser: torch.optim.Optimizer, state: _State, settings: LoopSettings, total: int, notes: list[str]
+    run_dir: Path,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    state: _State,
+    settings: LoopSettings,
+    total: int,
+    card: Mapping[str, Any],
+    notes: list[str],
 ) -> None:
     found, problems = newest_whole(checkpoints(run_dir))
     notes += problems
@@ -308,8 +312,12 @@ def _resume(
         return
     before: dict[str, Any] = found.card["settings"]
     changed = {
-        k: (before.get(k), v) for k, v in asdict(settings).items() if k not in ("epochs", "device", "checkpoints") and before.get(k) != v
+        k: (before.get(k), v)
+        for k, v in asdict(settings).items()
+        if k not in ("epochs", "device", "checkpoints", "mixed_precision") and before.get(k) != v
     }
+    recipes = json.loads(json.dumps(card.get("recipe", {})))
+    changed |= {k: (found.card.get("recipe", {}).get(k), v) for k, v in recipes.items() if found.card.get("recipe", {}).get(k) != v}
     if changed:
         raise CheckpointError(f"{found.path}: made with other settings: {changed}; resume with the same ones, or start a new run")
     put_tensors(network, {n: v for n, v in found.tensors.items() if not n.startswith(_OPTIMISER)}, found.path)
@@ -336,46 +344,22 @@ def _groups(network: nn.Module, decay: float) -> Sequence[dict[str, Any]]:
     ]
 
 
-class _Log:
-    """metrics.jsonl and TensorBoard's event file. Lines of epochs that a resumed run repeats are cut off first."""
-
-    def __init__(self, run_dir: Path, done_epochs: int) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        path = run_dir / "metrics.jsonl"
-        if path.is_file():
-            kept = [line for line in path.read_text("utf-8").splitlines() if _epoch_of(line) <= done_epochs]
-            path.write_text("".join(f"{line}\n" for line in kept), "utf-8")
-        self._epochs_done = done_epochs
-        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
-        self._board = SummaryWriter(str(run_dir))
-
-    def step(self, step: int, loss: float, rate: float, norm: float, figures: Figures) -> None:
-        self._write({"step": step, "epoch": self._epochs_done + 1, "train_loss": loss, "learning_rate": rate, "gradient_norm": norm})
-        self._board.add_scalar("train_loss", loss, step)
-        self._board.add_scalar("learning_rate", rate, step)
-        self._board.add_scalar("gradient_norm", norm, step)
-        for name, value in figures.items():
-            self._board.add_scalar(f"train/{name}", value, step)
-
-    def epoch(self, epoch: int, step: int, figures: Figures) -> None:
-        self._epochs_done = epoch
-        self._write({"epoch": epoch, "step": step, "figures": figures})
-        self._file.flush()
-        for name, value in figures.items():
-            self._board.add_scalar(f"epoch/{name}", value, step)
-        self._board.flush()
-
-    def close(self) -> None:
-        self._file.close()
-        self._board.close()
-
-    def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps({**line, "time_s": round(time.time(), 1)}) + "\n")
-
-
-def _epoch_of(line: str) -> int:
-    try:
-        return int(json.loads(line)["epoch"])
-    except (ValueError, KeyError, TypeError):
-        return 1 << 30
+__all__ = [
+    "Batch",
+    "Figures",
+    "LoopSettings",
+    "Progress",
+    "Report",
+    "Result",
+    "Task",
+    "TrainingError",
+    "checkpoints",
+    "fit",
+    "ignore",
+    "learning_rate_at",
+    "load_network",
+    "pick_device",
+    "put_tensors",
+    "rows_of",
+    "tensors_of",
+]

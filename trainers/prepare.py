@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from data.features import FEATURE_VERSION
+from data.features import FEATURE_VERSION, Feature
+from data.profile import GameProfile
 from data.steps import Steps
 from data.windows import Part, stretches
 from trainers.loop import TrainingError
@@ -41,10 +42,39 @@ def check_sessions(sessions: Sequence[Steps]) -> None:
             f"{rows} usable rows of {total} (played by a person or demonstrator, window in focus): "
             f"at least {MIN_ROWS} are needed; record more play"
         )
-    first = sessions[0].profile
     for i, steps in enumerate(sessions):
-        if (steps.profile.name, steps.profile.keys, steps.profile.classes) != (first.name, first.keys, first.classes):
-            raise TrainingError(f"session {i} was made with profile {steps.profile.name}, the first with {first.name}; train them apart")
+        if differing := differences(sessions[0].profile, steps.profile):
+            raise TrainingError(f"session {i} does not fit the first: {'; '.join(differing)}; train them apart")
+
+
+def differences(first: GameProfile, other: GameProfile) -> list[str]:
+    """What of two profiles must be the same for one policy to learn from both, and is not: a phrase for each."""
+    found: list[str] = []
+    pairs: list[tuple[str, Any, Any]] = [
+        ("game", first.name, other.name),
+        ("keys", first.keys, other.keys),
+        ("classes", [(c.name, c.role) for c in first.classes], [(c.name, c.role) for c in other.classes]),
+        ("gauges, flags, choices and cooldowns", _readings(first), _readings(other)),
+    ]
+    for what, mine, theirs in pairs:
+        if mine == theirs:
+            continue
+        if isinstance(mine, str):
+            found.append(f"{what} {theirs} instead of {mine}")
+            continue
+        lacks, has = [_name(v) for v in mine if v not in theirs], [_name(v) for v in theirs if v not in mine]
+        words = [f"{word} {', '.join(names)}" for word, names in (("lacks", lacks), ("has", has)) if names]
+        found.append(f"{what}: {' and '.join(words) or 'in another order'}")
+    return found
+
+
+def _readings(profile: GameProfile) -> list[str]:
+    choices = [f"{name} of {size}" for name, size in profile.choice_sizes().items()]
+    return [*profile.level_names(), *profile.flag_names(), *choices, *profile.cooldown_names()]
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value[0]} ({value[1]})"
 
 
 def usable_parts(steps: Steps, part: Part) -> list[tuple[int, int]]:
@@ -53,8 +83,40 @@ def usable_parts(steps: Steps, part: Part) -> list[tuple[int, int]]:
     return [(a, b) for a, b in cut if b > a]
 
 
-def drop_bad_rows(inputs: dict[str, NDArray[Any]], what: str, notes: list[str]) -> NDArray[np.bool_]:
-    """[R] which rows are finite in all inputs. The others are counted and named by feature column in ``notes``."""
+_FINITE: Final = ("track_boxes", "track_velocities", "track_confidences", "track_ages_s", "track_unseen_s")
+"""Columns of tracks in which every number must be one. Readings and the cursor may be NaN: unknown."""
+_KNOWN: Final = ("levels", "flags", "choices", "cooldowns", "cursor")
+
+
+def without_bad_rows(sessions: Sequence[Steps], notes: list[str]) -> list[Steps]:
+    """The sessions with those rows left out in which something is infinite, or not a number where there must be one; a line
+    in ``notes`` for each session that has any."""
+    found: list[Steps] = []
+    for number, steps in enumerate(sessions):
+        bad, columns = np.zeros(len(steps), np.bool_), list[str]()
+        row_of = np.repeat(np.arange(len(steps)), np.diff(steps.track_offsets))
+        for name in (*_FINITE, *_KNOWN):
+            values = getattr(steps, name)
+            wrong = np.isinf(values) if name in _KNOWN else ~np.isfinite(values)
+            wrong = wrong.any(axis=tuple(range(1, values.ndim)))
+            if wrong.any():
+                columns.append(name)
+                bad[row_of[wrong] if name in _FINITE else np.flatnonzero(wrong)] = True
+        if columns:
+            first = int(np.flatnonzero(bad)[0])
+            notes.append(
+                f"session {number}: {int(bad.sum())} of {len(bad)} rows dropped, not finite: {', '.join(columns)} (first: row {first})"
+            )
+            steps = replace(steps, left_out=bad if steps.left_out is None else bad | steps.left_out)
+        found.append(steps)
+    return found
+
+
+def drop_bad_rows(
+    inputs: dict[str, NDArray[Any]], what: str, notes: list[str], names: Mapping[str, Sequence[Feature]] | None = None
+) -> NDArray[np.bool_]:
+    """[R] which rows are finite in all inputs. The others are counted in ``notes``, with the features (``names``, by input) or
+    columns that are not."""
     good = np.ones(len(next(iter(inputs.values()))), np.bool_)
     where: list[str] = []
     for name, values in inputs.items():
@@ -64,7 +126,8 @@ def drop_bad_rows(inputs: dict[str, NDArray[Any]], what: str, notes: list[str]) 
         rows = bad.reshape(len(values), -1).any(1)
         if rows.any():
             columns = np.flatnonzero(bad.reshape(-1, values.shape[-1]).any(0)).tolist()
-            where.append(f"{name} columns {columns[:8]} in {int(rows.sum())} rows (first: row {int(np.flatnonzero(rows)[0])})")
+            told = ", ".join(names[name][c].name for c in columns[:8]) if names and name in names else f"columns {columns[:8]}"
+            where.append(f"{name} {told} in {int(rows.sum())} rows (first: row {int(np.flatnonzero(rows)[0])})")
         good &= ~rows
     if where:
         notes.append(f"{what}: {int((~good).sum())} of {len(good)} rows dropped, not finite: {'; '.join(where)}")
@@ -79,6 +142,11 @@ def hold(times_ns: I64, rows: I64, values: NDArray[Any], before: Any) -> NDArray
     """[T] the value decided at the last of ``rows`` at or before each row; ``before`` where none was decided yet."""
     at = np.searchsorted(rows, np.arange(len(times_ns)), side="right") - 1
     return np.where(at >= 0, values[np.maximum(at, 0)], before)
+
+
+def recipe_of(settings: Any) -> dict[str, Any]:
+    """A level's settings beside those of the loop, for the card: a run is only resumed with the same ones."""
+    return {name: value for name, value in asdict(settings).items() if name != "loop"}
 
 
 def common_card(sessions: Sequence[Steps]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Recipe of the Strategist: one summary a second -> the mode now.
 
-Notable choices: windows of ``history`` seconds with stride history / 4, at several phases of the 1 Hz clock; every second of
-a window is an example (causal attention); labels come from hindsight rules unless given; rare modes weigh more.
+Notable choices: rows as the live path would have seen them (``sampling``); windows of ``history`` seconds with stride history / 4, at
+several phases of the 1 Hz clock; every second of a window is an example (causal attention); labels come from hindsight rules unless
+given; rare modes weigh more.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ from torch import Tensor
 from data.checkpoint import make_card
 from data.features import Normaliser, summary_features, summary_sequence, summary_vectors
 from data.hindsight import label_modes
+from data.profile import GameProfile
 from data.steps import Steps
 from data.vocabulary import MODES
 from data.windows import Part, Split, sample_rows, split_sessions, window_count, window_starts
 from trainers import metrics
+from trainers.augment import Augment, Mirrors, mirrors_of, tremble, wanted
 from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.blocks import smoothed_cross_entropy
 from trainers.networks.strategist import Strategist
-from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, to_tensors, usable_parts
+from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, recipe_of, to_tensors, usable_parts, without_bad_rows
+from trainers.sampling import SamplingSettings, resample, unchanged
 
 CLOCK_HZ = 1.0
 
@@ -40,7 +44,8 @@ class StrategistSettings:
     heads: int = 2
     dropout: float = 0.1
     smoothing: float = 0.05
-    mode_labels: str = "rules"
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    augment: Augment = "auto"
 
 
 QUICK = StrategistSettings(LoopSettings(20, 32, 3e-4, patience=10))
@@ -55,13 +60,28 @@ class _Windows:
 class StrategistTask:
     """Network, windows and losses (see ``loop.Task``)."""
 
-    def __init__(self, network: Strategist, train: Batch, validation: Batch, smoothing: float, weights: Tensor) -> None:
+    def __init__(
+        self,
+        network: Strategist,
+        train: Batch,
+        validation: Batch,
+        smoothing: float,
+        weights: Tensor,
+        augmented: bool = False,
+        mirrors: Mirrors | None = None,
+    ) -> None:
         self.network, self.train, self.validation = network, train, validation
         self._smoothing, self._weights = smoothing, weights
+        self._augmented, self._mirrors = augmented, mirrors
 
     def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
-        del generator
-        logits = self.network(batch["x"])
+        x = batch["x"]
+        if self._augmented:
+            if self._mirrors:
+                flips = [torch.rand(len(x), generator=generator).to(x.device) < 0.5 for _ in "xy"]
+                x = self._mirrors.apply({"x": x}, flips)["x"]
+            x = tremble(x, generator)
+        logits = self.network(x)
         loss = smoothed_cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), self._smoothing, self._weights)
         return loss, {}
 
@@ -94,20 +114,24 @@ def train(
     """Train on sessions. ``labels`` int8 [T] of each session override the hindsight rules (-1: unlabelled)."""
     check_sessions(sessions)
     notes: list[str] = []
+    sessions = without_bad_rows(sessions, notes)
     device = pick_device(settings.loop.device, notes)
     split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
     modes = [label_modes(s) for s in sessions] if labels is None else list(labels)
-    trained = _windows(sessions, modes, split.train, settings)
+    seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
+    trained = _windows(seen.sessions, seen.rows(modes), seen.parts(split.train), settings)
     checked = _windows(sessions, modes, split.validation, settings)
     if not len(trained.x):
         raise TrainingError("0 windows of 1 s summaries: record at least a few seconds of play without a break")
-    good = drop_bad_rows({"summary": trained.x.reshape(len(trained.x), -1)}, "strategist", notes)
-    trained = _Windows(trained.x[good], trained.labels[good])
-    if not len(checked.x):
+    trained = _whole(trained, "strategist", notes, sessions[0].profile)
+    checked = _whole(checked, "strategist, validation", notes, sessions[0].profile)
+    counts = metrics.histogram(trained.labels.ravel(), len(MODES))
+    if not counts.sum():
+        raise TrainingError("no second of these sessions is labelled: label some play (secondseat labels), or let the rules do it")
+    if not (checked.labels >= 0).any():
         notes.append("nothing is left to validate on: validating on the training windows; record a second session")
         checked = trained
     normaliser = Normaliser.fit(trained.x, trained.labels >= -1)
-    counts = metrics.histogram(trained.labels.ravel(), len(MODES))
     notes.append(f"windows: {_count_text(sessions, split.train, settings)} -> {len(trained.x)} with {settings.phases} phases")
     warning = metrics.imbalance_warning(counts, MODES)
     if warning:
@@ -116,7 +140,9 @@ def train(
     network = make_network(len(summary_features(sessions[0].profile)), settings).to(device)
     weights = torch.from_numpy(metrics.balanced_weights(counts)).to(device)
     tensors = [to_tensors({"x": normaliser.apply(w.x), "labels": w.labels}, device) for w in (trained, checked)]
-    task = StrategistTask(network, tensors[0], tensors[1], settings.smoothing, weights)
+    augmented = wanted(settings.augment, sessions)
+    mirrors = mirrors_of(sessions[0].profile, {"x": (summary_features(sessions[0].profile), normaliser)}, device)
+    task = StrategistTask(network, tensors[0], tensors[1], settings.smoothing, weights, augmented, mirrors)
     card = make_card(
         "strategist",
         sessions[0].profile,
@@ -125,10 +151,17 @@ def train(
         split=split.to_json(),
         history=settings.history,
         network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
+        recipe=recipe_of(settings),
         class_counts=dict(zip(MODES, counts.tolist(), strict=True)),
     )
     result = fit(task, settings.loop, output_dir, card, _first_notes(report, notes, output_dir), resume, stop)
     return Result(result.run_dir, result.best, result.epochs, result.figures, result.interrupted, (*notes, *result.notes))
+
+
+def _whole(windows: _Windows, what: str, notes: list[str], profile: GameProfile) -> _Windows:
+    """Without windows in which something is not finite."""
+    good = drop_bad_rows({"summary": windows.x}, what, notes, {"summary": summary_features(profile)})
+    return _Windows(windows.x[good], windows.labels[good])
 
 
 def make_network(features: int, settings: StrategistSettings) -> Strategist:

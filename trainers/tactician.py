@@ -1,7 +1,8 @@
 """Recipe of the Tactician: up to 32 tracks at 5 Hz -> the one the player goes for next, or none.
 
-Notable choices: the mode it is given is the Strategist's out-of-fold prediction, mixed with some labels; the time since a
-track was last clicked is dropped often, or the set would be read off past clicks alone.
+Notable choices: rows as the live path would have seen them (``sampling``); the mode it is given is the Strategist's out-of-fold
+prediction, mixed with some labels; the time since a track was last clicked is dropped often, or the set would be read off past clicks
+alone.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from data.steps import Steps
 from data.track_lookup import ClickLog
 from data.vocabulary import MODES
 from data.windows import Part, Split, sample_rows, split_sessions, window_count
+from trainers.augment import Augment, Mirrors, mirrors_of, tremble, wanted
 from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.blocks import smoothed_cross_entropy
 from trainers.networks.tactician import Tactician
-from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, to_tensors, usable_parts
+from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, recipe_of, to_tensors, usable_parts, without_bad_rows
+from trainers.sampling import SamplingSettings, resample, unchanged
 
 CLOCK_HZ = 5.0
 
@@ -43,6 +46,8 @@ class TacticianSettings:
     smoothing: float = 0.05
     label_share: float = 0.3
     click_dropout: float = 0.3
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    augment: Augment = "auto"
 
 
 QUICK = TacticianSettings(LoopSettings(15, 64, 3e-4, patience=4))
@@ -51,8 +56,18 @@ QUICK = TacticianSettings(LoopSettings(15, 64, 3e-4, patience=4))
 class TacticianTask:
     """Network, sets and losses (see ``loop.Task``). A label is a place in the set, ``SET_TRACKS`` for none, -1 unlabelled."""
 
-    def __init__(self, network: Tactician, train: Batch, validation: Batch, settings: TacticianSettings, none_weight: float) -> None:
+    def __init__(
+        self,
+        network: Tactician,
+        train: Batch,
+        validation: Batch,
+        settings: TacticianSettings,
+        none_weight: float,
+        augmented: bool = False,
+        mirrors: Mirrors | None = None,
+    ) -> None:
         self.network, self.train, self.validation, self._settings = network, train, validation, settings
+        self._augmented, self._mirrors = augmented, mirrors
         self._weights = torch.ones(SET_TRACKS + 1, device=train["labels"].device)
         self._weights[SET_TRACKS] = none_weight
 
@@ -65,14 +80,20 @@ class TacticianTask:
         mode = torch.where(told, batch["mode_label"], mode)
         silent = (torch.rand(rows, generator=generator) < 0.1).to(device)
         mode = torch.where(silent, torch.full_like(mode, UNKNOWN_MODE), mode)
+        if self._augmented:
+            if self._mirrors:
+                batch = self._mirrors.apply(batch, [(torch.rand(rows, generator=generator) < 0.5).to(device) for _ in "xy"])
+            batch = batch | {
+                "tracks": tremble(batch["tracks"], generator, batch["present"]),
+                "context": tremble(batch["context"], generator),
+            }
         tracks = batch["tracks"].clone()
         forget = (torch.rand(rows, generator=generator) < self._settings.click_dropout).to(device)
         tracks[..., -1] = torch.where(forget[:, None], batch["never"][:, None], tracks[..., -1])
         # Tracks come nearest first: what no row of the batch fills is cut off.
         used = max(1, int(batch["present"].sum(1).max()))
         logits = self.network(tracks[:, :used], batch["present"][:, :used], batch["context"], mode)
-        logits = F.pad(logits[:, :used], (0, SET_TRACKS - used), value=float("-inf")), logits[:, used:]
-        logits = torch.cat(logits, dim=1)
+        logits = torch.cat([F.pad(logits[:, :used], (0, SET_TRACKS - used), value=float("-inf")), logits[:, used:]], dim=1)
         return smoothed_cross_entropy(logits, batch["labels"], self._settings.smoothing, self._weights), {}
 
     def validate(self) -> Figures:
@@ -117,14 +138,23 @@ def train(
     half of the examples get the label and the rest no mode."""
     check_sessions(sessions)
     notes: list[str] = []
+    sessions = without_bad_rows(sessions, notes)
     device = pick_device(settings.loop.device, notes)
     split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
-    arrays = [_examples(sessions, part, settings, modes) for part in (split.train, split.validation)]
+    labels = [(label_modes(s).astype(np.int64), label_targets(s)) for s in sessions]
+    seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
+    seen_labels = list(zip(seen.rows([m for m, _ in labels]), seen.rows([t for _, t in labels]), strict=True))
+    arrays = [
+        _examples(seen.sessions, seen.parts(split.train), settings, seen.rows(modes) if modes else None, seen_labels),
+        _examples(sessions, split.validation, settings, modes, labels),
+    ]
     if not len(arrays[0]["labels"]):
         raise TrainingError("0 examples at 5 Hz: record more play")
-    good = drop_bad_rows({k: arrays[0][k] for k in ("tracks", "context")}, "tactician", notes)
-    arrays[0] = {k: v[good] for k, v in arrays[0].items()}
-    if not len(arrays[1]["labels"]):
+    names = {"tracks": set_features(sessions[0].profile), "context": set_context_features(sessions[0].profile)}
+    for i, what in enumerate(("tactician", "tactician, validation")):
+        good = drop_bad_rows({k: arrays[i][k] for k in names}, what, notes, names)
+        arrays[i] = {k: v[good] for k, v in arrays[i].items()}
+    if not (arrays[1]["labels"] >= 0).any():
         notes.append("nothing is left to validate on: validating on the training examples; record a second session")
         arrays[1] = dict(arrays[0])
     if not arrays[0]["present"].any():
@@ -140,13 +170,16 @@ def train(
     torch.manual_seed(settings.loop.seed)
     profile = sessions[0].profile
     network = make_network(len(set_features(profile)), len(set_context_features(profile)), settings).to(device)
-    task = TacticianTask(network, to_tensors(arrays[0], device), to_tensors(arrays[1], device), settings, 1.0 if none < 0.8 else 0.5)
+    mirrors = mirrors_of(profile, {"tracks": (names["tracks"], tracks), "context": (names["context"], context)}, device, ("tracks",))
+    none_weight, augmented = 1.0 if none < 0.8 else 0.5, wanted(settings.augment, sessions)
+    task = TacticianTask(network, *(to_tensors(part, device) for part in arrays), settings, none_weight, augmented, mirrors)
     card = make_card(
         "tactician",
         profile,
         **common_card(sessions),
         normaliser={"tracks": tracks.to_json(), "context": context.to_json()},
         split=split.to_json(),
+        recipe=recipe_of(settings),
         network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
     )
     for note in notes:
@@ -185,7 +218,11 @@ def predict(
 
 
 def _examples(
-    sessions: Sequence[Steps], parts: Sequence[Part], settings: TacticianSettings, modes: Sequence[NDArray[np.int64]] | None
+    sessions: Sequence[Steps],
+    parts: Sequence[Part],
+    settings: TacticianSettings,
+    modes: Sequence[NDArray[np.int64]] | None,
+    said: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]],
 ) -> dict[str, NDArray]:
     profile = sessions[0].profile
     found: dict[str, list[NDArray]] = {k: [] for k in ("tracks", "present", "context", "labels", "modes", "mode_label", "nearest")}
@@ -194,7 +231,7 @@ def _examples(
     first_class = next((i for i, f in enumerate(set_features(profile)) if f.name.startswith("class.")), 0)
     for part in parts:
         steps = sessions[part.session]
-        mode_labels, targets, clicks = label_modes(steps).astype(np.int64), label_targets(steps), ClickLog.of(steps)
+        (mode_labels, targets), clicks = said[part.session], ClickLog.of(steps)
         given = modes[part.session] if modes else np.stack([mode_labels, np.full_like(mode_labels, UNKNOWN_MODE)], axis=1)
         for start, stop in usable_parts(steps, part):
             rows = np.unique(np.concatenate([

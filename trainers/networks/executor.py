@@ -101,8 +101,15 @@ class Executor(nn.Module):
         place = self.beside(both).unflatten(-1, (len(PLACES), 3))
         beside = self._beside(boxes_BK4, own_B2, place[..., :2])
         spread = MIN_SPREAD + SPREAD_RANGE * torch.sigmoid(place[..., 2] - 1.0)
+        # What is compared and summed is in full precision, whatever the products are computed in.
         return Seen(
-            slots, context, logits.log_softmax(-1), torch.tanh(self.on_offset(slots)), beside, spread.flatten(1), self.intent(context)[:, 0]
+            slots,
+            context,
+            logits.float().log_softmax(-1),
+            torch.tanh(self.on_offset(slots)).float(),
+            beside,
+            spread.flatten(1).float(),
+            self.intent(context)[:, 0].float(),
         )
 
     def _beside(self, boxes_BK4: Tensor, own_B2: Tensor, place_BKM2: Tensor) -> Tensor:

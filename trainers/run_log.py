@@ -1,0 +1,55 @@
+"""What a run writes of itself while it goes: a line per step and epoch, and TensorBoard's events."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+Figures = dict[str, float]
+
+
+class RunLog:
+    """metrics.jsonl and TensorBoard's event file. Lines of epochs that a resumed run repeats are cut off first."""
+
+    def __init__(self, run_dir: Path, done_epochs: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        path = run_dir / "metrics.jsonl"
+        if path.is_file():
+            kept = [line for line in path.read_text("utf-8").splitlines() if _epoch_of(line) <= done_epochs]
+            path.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+        self._epochs_done = done_epochs
+        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+        self._board = SummaryWriter(str(run_dir))
+
+    def step(self, step: int, loss: float, rate: float, norm: float, figures: Figures) -> None:
+        self._write({"step": step, "epoch": self._epochs_done + 1, "train_loss": loss, "learning_rate": rate, "gradient_norm": norm})
+        self._board.add_scalar("train_loss", loss, step)
+        self._board.add_scalar("learning_rate", rate, step)
+        self._board.add_scalar("gradient_norm", norm, step)
+        for name, value in figures.items():
+            self._board.add_scalar(f"train/{name}", value, step)
+
+    def epoch(self, epoch: int, step: int, figures: Figures) -> None:
+        self._epochs_done = epoch
+        self._write({"epoch": epoch, "step": step, "figures": figures})
+        self._file.flush()
+        for name, value in figures.items():
+            self._board.add_scalar(f"epoch/{name}", value, step)
+        self._board.flush()
+
+    def close(self) -> None:
+        self._file.close()
+        self._board.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps({**line, "time_s": round(time.time(), 1)}) + "\n")
+
+
+def _epoch_of(line: str) -> int:
+    try:
+        return int(json.loads(line)["epoch"])
+    except (ValueError, KeyError, TypeError):
+        return 1 << 30
