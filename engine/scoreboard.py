@@ -7,9 +7,8 @@ timing scores. Closed loop (``engine.evaluate``) decides; these figures say wher
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,12 +18,13 @@ from data.features import UNKNOWN_MODE
 from data.hindsight import label_modes, label_targets
 from data.schema import NO_TARGET
 from data.steps import Steps, input_names
-from data.track_lookup import click_rows, clicked_track
-from data.vocabulary import MODES
+from data.track_lookup import click_rows, clicked_tracks, padded, scale, self_positions, under_point
+from data.vocabulary import MODES, MOUSE_BUTTONS
 from data.windows import stretches
 from engine.policy import Policy
 from engine.replay import Actions, held_modes, held_targets, replay_actions, replay_modes, replay_targets
 from engine.runtime.progress import Progress, Report, ignore
+from engine.scoreboard_figures import ActionFigures, Calibration, ModeFigures, OnsetFigures, Scoreboard, TargetFigures
 from trainers import metrics
 
 CROWD: Final = 5
@@ -32,100 +32,24 @@ CROWD: Final = 5
 LAGS: Final = tuple(range(-4, 9))
 """Ticks by which the policy's onsets are moved back before they are compared, in the reaction-lag sweep."""
 BINS: Final = 10
+NEAR_TICKS: Final = 2
+"""An onset so near to the demonstrator's is the same one."""
 CURSOR_BEFORE_S: Final = 0.5
 LEAST_ROWS: Final = 40
 
-SecondRun = Callable[[Steps], list[tuple[str, ...]]]
-"""Plays a stretch again with fresh timing: what was newly pressed at each of its rows."""
-
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """Of the answers in each tenth of confidence: how sure, how often right, how many. ``error``: their mean distance."""
+class Again:
+    """What the demonstrator does in one row when it plays it again. ``mode``: index into MODES or NO_MODE; ``point`` in 0..1."""
 
-    confidence: tuple[float, ...]
-    right: tuple[float, ...]
-    count: tuple[int, ...]
-    error: float
-
-
-@dataclass(frozen=True, slots=True)
-class ModeFigures:
-    """The Strategist. ``confusion``: rows by the label, columns by the answer, in the order of ``MODES``."""
-
-    seconds: int
-    accuracy: float
-    balanced_accuracy: float
-    majority: float
-    persistence: float
-    recalls: dict[str, float]
-    confusion: tuple[tuple[int, ...], ...]
-    calibration: Calibration
+    onsets: tuple[str, ...]
+    mode: int
+    target_id: int
+    point: tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class TargetFigures:
-    """The Tactician. ``on_target``: right among decisions with a target; ``crowds``: of those, with ``CROWD`` enemies or more."""
-
-    decisions: int
-    accuracy: float
-    on_target: float
-    crowds: float
-    crowd_decisions: int
-    nearest: float
-    nearest_in_crowds: float
-    persistence: float
-    none_share: float
-    calibration: Calibration
-
-
-@dataclass(frozen=True, slots=True)
-class OnsetFigures:
-    """F1 of new presses of one input within 2 ticks and in the very tick, beside pressing as often at even intervals and the
-    demonstrator's second run (NaN without one). ``true``: presses of the demonstrator."""
-
-    f1: float
-    exact: float
-    even: float
-    second_run: float
-    true: int
-    predicted: int
-
-
-@dataclass(frozen=True, slots=True)
-class ActionFigures:
-    """The Executor with one kind of target. Distances in px of the picture, at the ticks in which the demonstrator clicked."""
-
-    point_px: float
-    cursor_before_px: float
-    lands: float
-    onsets: dict[str, OnsetFigures]
-
-
-@dataclass(frozen=True, slots=True)
-class Scoreboard:
-    """``actions`` by what the Executor was told of the target: "predicted" (as in flight), "dropped", "true".
-
-    ``lag_sweep``: F1 of left clicks in the very tick, by the ticks that the policy's are moved back. ``causality``: the share
-    of points that move when the pictures are swapped and the cursor stays; near 0 for a copycat.
-    """
-
-    policy: str
-    play: str
-    minutes: float
-    mode: ModeFigures | None = None
-    target: TargetFigures | None = None
-    actions: dict[str, ActionFigures] = field(default_factory=dict[str, ActionFigures])
-    lag_sweep: dict[int, float] = field(default_factory=dict[int, float])
-    causality: float = float("nan")
-
-    @property
-    def best_lag(self) -> int:
-        """The ticks by which the policy acts later than the demonstrator; negative: sooner."""
-        return max(self.lag_sweep, key=lambda lag: (self.lag_sweep[lag], -abs(lag)), default=0)
-
-    def to_json(self) -> dict[str, Any]:
-        return _plain(dataclasses.asdict(self) | {"best_lag": self.best_lag})
+SecondRun = Callable[[Steps], list[Again]]
+"""Plays a stretch again with fresh timing, row by row."""
 
 
 @dataclass(slots=True)
@@ -145,7 +69,7 @@ class _Said:
     target_chosen: NDArray[np.int32]
     actions: dict[str, Actions]
     swapped: Actions
-    again: list[tuple[str, ...]] | None
+    again: list[Again] | None
 
 
 def judge(
@@ -219,16 +143,25 @@ def _mode_figures(said: Sequence[_Said]) -> ModeFigures:
     likely = np.concatenate([s.mode_likely for s in said])
     answer = likely.argmax(1)
     labelled = known >= 0
-    before = [np.concatenate([[-1], s.modes[s.mode_rows][:-1]]) for s in said]  # a stretch's first second has no answer before
+    before = np.concatenate([[-1, *s.modes[s.mode_rows][:-1]] for s in said])  # a stretch's first second has no answer before
     recalls = metrics.recalls(known, answer, len(MODES))
     confusion = np.zeros((len(MODES), len(MODES)), np.int64)
     np.add.at(confusion, (known[labelled], answer[labelled]), 1)
+    again: list[NDArray[np.int64]] = []
+    for s in said:
+        if s.again is not None:
+            meant = [one.mode for one in s.again]
+            again.append(np.array(meant, np.int64)[s.mode_rows - s.start])
+    second = np.concatenate(again) if len(again) == len(said) else None
     return ModeFigures(
         seconds=int(labelled.sum()),
         accuracy=_share(answer[labelled] == known[labelled]),
         balanced_accuracy=metrics.balanced_accuracy(known, answer, len(MODES)),
         majority=metrics.majority_accuracy(known),
-        persistence=_share((np.concatenate(before) == known)[labelled]),
+        persistence=_share((before == known)[labelled]),
+        persistence_balanced=metrics.balanced_accuracy(known, before, len(MODES)),
+        second_run=_share((second == known)[labelled]) if second is not None else float("nan"),
+        second_run_balanced=metrics.balanced_accuracy(known, second, len(MODES)) if second is not None else float("nan"),
         recalls={m: float(r) for m, r in zip(MODES, recalls, strict=True) if np.isfinite(r)},
         confusion=tuple(tuple(int(n) for n in row) for row in confusion),
         calibration=calibration(likely[labelled].max(1), answer[labelled] == known[labelled]),
@@ -236,59 +169,117 @@ def _mode_figures(said: Sequence[_Said]) -> ModeFigures:
 
 
 def _target_figures(said: Sequence[_Said]) -> TargetFigures:
-    right: list[NDArray[np.bool_]] = []
-    near: list[NDArray[np.bool_]] = []
-    same: list[NDArray[np.bool_]] = []
+    right: dict[str, list[NDArray[np.bool_]]] = {}
     wanted: list[NDArray[np.bool_]] = []
     crowd: list[NDArray[np.bool_]] = []
     for s in said:
         true = s.targets[s.target_rows]
-        right.append(s.target_chosen == true)
-        near.append(_nearest_prey(s) == true)
-        same.append(np.concatenate([[NO_TARGET], true[:-1]]) == true)
+        answers = {
+            "policy": s.target_chosen,
+            "nearest": _nearest(s.steps, s.target_rows, ("enemy", "loot")),
+            "enemy": _nearest(s.steps, s.target_rows, ("enemy",)),
+            "before": np.concatenate([[NO_TARGET], true[:-1]]),
+        }
+        if s.again is not None:
+            answers["again"] = np.array([one.target_id for one in s.again])[s.target_rows - s.start]
+        for name, answer in answers.items():
+            right.setdefault(name, []).append(answer == true)
         wanted.append(true != NO_TARGET)
-        crowd.append(_enemies(s) >= CROWD)
-    hit, nearest, kept, has, many = (np.concatenate(parts) for parts in (right, near, same, wanted, crowd))
-    likely = np.concatenate([s.target_likely.max(1) for s in said])
+        crowd.append(enemies_in(s.steps, s.target_rows) >= CROWD)
+    has, many = np.concatenate(wanted), np.concatenate(crowd)
+    hits = {name: np.concatenate(parts) for name, parts in right.items()}
+    unknown = np.zeros(0, np.bool_)
+
+    def of(name: str, where: NDArray[np.bool_]) -> float:
+        found = hits.get(name, unknown)
+        return _share(found[where]) if len(found) == len(where) else float("nan")
+
     return TargetFigures(
-        decisions=len(hit),
-        accuracy=_share(hit),
-        on_target=_share(hit[has]),
-        crowds=_share(hit[has & many]),
+        decisions=len(has),
+        accuracy=_share(hits["policy"]),
+        on_target=of("policy", has),
+        crowds=of("policy", has & many),
         crowd_decisions=int((has & many).sum()),
-        nearest=_share(nearest[has]),
-        nearest_in_crowds=_share(nearest[has & many]),
-        persistence=_share(kept[has]),
+        nearest=of("nearest", has),
+        nearest_in_crowds=of("nearest", has & many),
+        nearest_enemy=of("enemy", has),
+        nearest_enemy_in_crowds=of("enemy", has & many),
+        persistence=of("before", has),
+        persistence_in_crowds=of("before", has & many),
+        second_run=of("again", has),
+        second_run_in_crowds=of("again", has & many),
         none_share=_share(~has),
-        calibration=calibration(likely, hit),
+        calibration=calibration(np.concatenate([s.target_likely.max(1) for s in said]), hits["policy"]),
     )
 
 
 def _action_figures(policy: Policy, said: Sequence[_Said], told: str) -> ActionFigures:
-    size = np.array(policy.profile.picture_size)
-    errors: list[float] = []
-    before: list[float] = []
-    lands: list[bool] = []
-    for s in said:
-        actions = s.actions[told]
-        clicks = click_rows(s.steps)
-        for row in clicks[(clicks >= s.start) & (clicks < s.stop)].tolist():
-            true = s.steps.action_xy[row]
-            if np.isnan(true).any():
-                continue
-            errors.append(float(np.hypot(*((actions.point[row - s.start] - true) * size))))
-            earlier = int(np.searchsorted(s.steps.time_ns, s.steps.time_ns[row] - round(CURSOR_BEFORE_S * 1e9)))
-            before.append(float(np.hypot(*((s.steps.cursor[max(earlier, s.start)] - true) * size))))
-            flat = clicked_track(s.steps, row, float(true[0]), float(true[1]))
-            if flat >= 0:
-                lands.append(bool(actions.chosen[row - s.start] == s.steps.track_ids[flat]))
     names = input_names(policy.profile)
+    left = names.index("mouse_left")
+    errors, before, again = list[float](), list[float](), list[float]()
+    lands: dict[str, list[bool]] = {"policy": [], "chosen": [], "cursor": [], "again": [], "own": []}
+    for s in said:
+        size = np.array(s.steps.profile.picture_size)
+        actions, times = s.actions[told], s.steps.time_ns
+        clicks = click_rows(s.steps)
+        clicks = clicks[(clicks >= s.start) & (clicks < s.stop) & ~np.isnan(s.steps.action_xy[clicks]).any(1)]
+        clicked = clicked_tracks(s.steps, clicks)
+        for row, flat in zip(clicks.tolist(), clicked.tolist(), strict=True):
+            true = s.steps.action_xy[row]
+            errors.append(float(np.hypot(*((actions.point[row - s.start] - true) * size))))
+            earlier = max(int(np.searchsorted(times, times[row] - round(CURSOR_BEFORE_S * 1e9))), s.start)
+            before.append(float(np.hypot(*((s.steps.cursor[earlier] - true) * size))))
+            repeated = _repeated_click(s, row)
+            if repeated is not None:
+                again.append(float(np.hypot(*((np.array(repeated) - true) * size))))
+            if flat < 0:
+                continue
+            track = int(s.steps.track_ids[flat])
+            lands["policy"].append(_lies_on(s.steps, row, actions.point[row - s.start], track))
+            lands["chosen"].append(bool(actions.chosen[row - s.start] == track))
+            lands["cursor"].append(_lies_on(s.steps, row, s.steps.cursor[earlier], track))
+            if repeated is not None:
+                lands["again"].append(_lies_on(s.steps, row, np.array(repeated), track))
+        on_tracks = clicks[clicked >= 0]
+        for tick in _fired(policy, s, told, left, "mouse_left").tolist():
+            near = np.flatnonzero(np.abs(on_tracks - (tick + s.start)) <= NEAR_TICKS)
+            if len(near):
+                track = int(s.steps.track_ids[clicked[clicked >= 0][near[np.abs(on_tracks[near] - (tick + s.start)).argmin()]]])
+                lands["own"].append(_lies_on(s.steps, tick + s.start, actions.point[tick], track))
+    shares = {name: _share(np.array(hits, np.bool_)) for name, hits in lands.items()}
+    hazards = np.concatenate([s.actions[told].hazards[:, left] for s in said])
+    pressed = np.concatenate([np.isin(np.arange(s.stop - s.start), _onsets(s, left)) for s in said])
     return ActionFigures(
+        clicks=len(errors),
         point_px=_median(errors),
-        cursor_before_px=_median(before),
-        lands=_share(np.array(lands, np.bool_)),
+        cursor_before_px=_median([one for one in before if np.isfinite(one)]),
+        second_run_px=_median(again),
+        lands=shares["policy"],
+        points_at=shares["chosen"],
+        cursor_lands=shares["cursor"],
+        second_run_lands=shares["again"],
+        own_lands=shares["own"],
+        own_clicks=len(lands["own"]),
         onsets={name: found for i, name in enumerate(names) if (found := _onset_figures(policy, said, told, i, name)).true},
+        calibration=calibration(np.clip(hazards, 0.0, 1.0), pressed),
     )
+
+
+def _lies_on(steps: Steps, row: int, point: NDArray[Any], track: int) -> bool:
+    """Does a click there hit the track, and no other that is nearer?"""
+    tracks = steps.tracks(row)
+    place = under_point(steps.profile, tracks.classes, tracks.boxes, float(point[0]), float(point[1]))
+    return place >= 0 and int(tracks.ids[place]) == track
+
+
+def _repeated_click(s: _Said, row: int) -> tuple[float, float] | None:
+    """Where the second run clicks nearest in time to a click, within half a second; None when it does not."""
+    if s.again is None:
+        return None
+    times = s.steps.time_ns
+    first, last = np.searchsorted(times[s.start : s.stop], [times[row] - CURSOR_BEFORE_S * 1e9, times[row] + CURSOR_BEFORE_S * 1e9])
+    ticks = [i for i in range(int(first), int(last)) if any(name in MOUSE_BUTTONS for name in s.again[i].onsets)]
+    return s.again[min(ticks, key=lambda tick: abs(tick + s.start - row))].point if ticks else None
 
 
 def _onset_figures(policy: Policy, said: Sequence[_Said], told: str, place: int, name: str) -> OnsetFigures:
@@ -299,14 +290,19 @@ def _onset_figures(policy: Policy, said: Sequence[_Said], told: str, place: int,
         true.append(mine + offset)
         fired.append(_fired(policy, s, told, place, name) + offset)
         even.append(np.linspace(0, s.stop - s.start, len(mine) + 2)[1:-1].astype(np.int64) + offset)
-        again.append(np.array([i for i, pressed in enumerate(s.again or ()) if name in pressed], np.int64) + offset)
+        again.append(np.array([i for i, one in enumerate(s.again or ()) if name in one.onsets], np.int64) + offset)
         offset += s.stop - s.start + 100  # presses of different stretches never meet
     known, ours, regular, second = (np.concatenate(parts) for parts in (true, fired, even, again))
+    near = metrics.onset_score(ours, known, NEAR_TICKS)
+    repeated = said[0].again is not None
     return OnsetFigures(
-        f1=metrics.onset_score(ours, known, 2).f1,
+        f1=near.f1,
         exact=metrics.onset_score(ours, known, 0).f1,
-        even=metrics.onset_score(regular, known, 2).f1,
-        second_run=metrics.onset_score(second, known, 2).f1 if said[0].again is not None else float("nan"),
+        precision=near.precision,
+        recall=near.recall,
+        even=metrics.onset_score(regular, known, NEAR_TICKS).f1,
+        second_run=metrics.onset_score(second, known, NEAR_TICKS).f1 if repeated else float("nan"),
+        second_run_exact=metrics.onset_score(second, known, 0).f1 if repeated else float("nan"),
         true=len(known),
         predicted=len(ours),
     )
@@ -339,22 +335,26 @@ def _fired(policy: Policy, s: _Said, told: str, place: int, name: str) -> NDArra
     return metrics.fire(s.actions[told].hazards[:, place], threshold, round(refractory_s / float(np.median(ticks_s))))
 
 
-def _nearest_prey(s: _Said) -> NDArray[np.int32]:
-    """int32 [D] the track of the nearest enemy or loot (the set comes nearest first), or NO_TARGET."""
-    roles = s.steps.profile.roles()
-    found = np.full(len(s.target_rows), NO_TARGET, np.int32)
-    for i, row in enumerate(s.target_rows.tolist()):
-        tracks = s.steps.tracks(row)
-        role = {int(track): roles[int(kind)] for track, kind in zip(tracks.ids, tracks.classes, strict=True)}
-        found[i] = next((track for track in s.target_ids[i].tolist() if role.get(track) in ("enemy", "loot")), NO_TARGET)
-    return found
+def _nearest(steps: Steps, rows: NDArray[np.int64], roles: tuple[str, ...]) -> NDArray[np.int32]:
+    """int32 [D] the track of one of these roles that is nearest to the ship, or NO_TARGET."""
+    near = padded(steps, rows)
+    if not near.shape[1]:
+        return np.full(len(rows), NO_TARGET, np.int32)
+    own, _, _ = self_positions(steps, rows, near)
+    flat = np.where(near >= 0, near, 0)
+    meant = np.array([role in roles for role in steps.profile.roles()])
+    away = (steps.track_boxes[flat, :2] - own[:, None, :]) * scale(steps.profile)
+    distance = np.where((near >= 0) & meant[steps.track_classes[flat]], np.hypot(away[..., 0], away[..., 1]), np.inf)
+    best = distance.argmin(1)
+    places = np.arange(len(rows))
+    return np.where(np.isfinite(distance[places, best]), steps.track_ids[flat[places, best]], NO_TARGET).astype(np.int32)
 
 
-def _enemies(s: _Said) -> NDArray[np.int64]:
-    """[D] how many enemies there are."""
-    enemy = np.array([role == "enemy" for role in s.steps.profile.roles()])[s.steps.track_classes]
-    counted = np.concatenate([[0], np.cumsum(enemy)])[s.steps.track_offsets]
-    return np.diff(counted)[s.target_rows]
+def enemies_in(steps: Steps, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[D] how many enemies there are in each of the rows."""
+    enemy = np.array([role == "enemy" for role in steps.profile.roles()] or [False])[steps.track_classes]
+    counted = np.concatenate([[0], np.cumsum(enemy)])[steps.track_offsets]
+    return np.diff(counted)[rows]
 
 
 def calibration(confidence: NDArray[np.floating[Any]], right: NDArray[np.bool_]) -> Calibration:
@@ -374,12 +374,3 @@ def _share(hits: NDArray[np.bool_]) -> float:
 
 def _median(values: list[float]) -> float:
     return float(np.median(values)) if values else float("nan")
-
-
-def _plain(value: Any) -> Any:
-    """JSON knows no NaN: what could not be measured is null."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from data.profile import ARENA_PROFILE
 from data.steps import Steps, StepsBuilder
+from data.vocabulary import MODES
 from engine.runtime.progress import Progress, Report, ignore
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from data.schema import Frame, Observation
     from engine.evaluate import Rung
     from engine.lockstep import Decision
-    from engine.scoreboard import Scoreboard, SecondRun
+    from engine.scoreboard import Again, SecondRun
+    from engine.scoreboard_figures import Scoreboard
 
 FIRST: Final = 500_000
 """Where in the list of test seeds these worlds begin: far from those on which policies are scored."""
@@ -87,10 +89,16 @@ def second_run(pilot: str) -> SecondRun:
     """The same demonstrator on the same observations with fresh timing and a hand of its own: what no learner can be asked to
     beat by much, since not even the demonstrator does the same thing in the same tick twice."""
 
-    def play(steps: Steps) -> list[tuple[str, ...]]:
+    def play(steps: Steps) -> list[Again]:
+        from engine.scoreboard import Again
         from league.arena.pilots import make_pilot
 
         other = make_pilot(pilot, AGAIN)
-        return [other.act(dataclasses.replace(steps.observation(row), cursor=None)).action.onsets for row in range(len(steps))]
+        found: list[Again] = []
+        for row in range(len(steps)):
+            said = other.act(dataclasses.replace(steps.observation(row), cursor=None))
+            mode = MODES.index(said.mode)
+            found.append(Again(said.action.onsets, mode, said.target_id, (said.action.x, said.action.y)))
+        return found
 
     return play

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from data.features import UNKNOWN_MODE
-from data.hindsight import label_targets
+from data.hindsight import label_modes, label_targets
 from data.schema import NO_TARGET
 from data.steps import Steps, input_names
 from data.vocabulary import MODES
 from engine.policy import Policy, load_policy
 from engine.replay import replay_actions
-from engine.scoreboard import CROWD, calibration, judge
+from engine.scoreboard import CROWD, Again, calibration, enemies_in, judge
 from engine.scoreboard_page import draw
 from engine.unseen_play import second_run, unseen_play
 from tests.trainers.synthetic import session
@@ -55,10 +55,14 @@ def test_a_policy_that_does_what_the_player_did_gets_full_marks(bundle: Path) ->
     for told in ("predicted", "dropped", "true"):
         figures = board.actions[told]
         assert figures.point_px < 0.5
-        assert figures.lands == 1.0
+        assert (figures.lands, figures.points_at, figures.own_lands, figures.own_clicks) == (1.0, 1.0, 1.0, 20)
+        assert figures.clicks == 20
+        assert figures.cursor_lands < 1.0  # half a second before, the cursor was in the middle
+        assert figures.calibration.error == 0.0
         click = figures.onsets["mouse_left"]
         assert (click.f1, click.exact, click.true, click.predicted) == (1.0, 1.0, 20, 20)
-        assert np.isnan(click.second_run)
+        assert (click.precision, click.recall) == (1.0, 1.0)
+        assert np.isnan([click.second_run, click.second_run_exact, figures.second_run_px, figures.second_run_lands]).all()
     assert board.best_lag == 0
     assert board.lag_sweep[0] == 1.0
     assert board.causality > 0.8
@@ -80,6 +84,8 @@ def test_a_policy_that_does_not_look_is_shown_up(bundle: Path) -> None:
     board = judge(oracle(load_policy(bundle), steps, looks=False), [steps], "made up")
     assert board.causality == 0.0
     assert board.actions["true"].point_px > 50
+    assert board.actions["true"].lands < 0.2
+    assert board.actions["true"].points_at == 1.0  # its pointer may say what it likes: the click lands elsewhere
 
 
 def test_a_trained_policy_against_what_needs_no_skill(bundle: Path) -> None:
@@ -93,9 +99,11 @@ def test_a_trained_policy_against_what_needs_no_skill(bundle: Path) -> None:
     assert confusion.sum() == mode.seconds == 24
     assert mode.accuracy == pytest.approx(np.trace(confusion) / confusion.sum())
     assert 0 <= mode.balanced_accuracy <= 1
+    assert np.isnan([mode.second_run, mode.second_run_balanced, target.second_run, target.second_run_in_crowds]).all()
     assert mode.majority == pytest.approx(confusion.sum(1).max() / confusion.sum())
     # There is one enemy: the nearest is always the right one, and there are no crowds.
-    assert target.nearest == 1.0
+    assert target.nearest == target.nearest_enemy == 1.0
+    assert np.isnan(target.persistence_in_crowds)
     assert target.crowd_decisions == 0
     assert np.isnan(target.crowds)
     assert target.on_target > 0.8
@@ -110,6 +118,39 @@ def test_what_a_person_said_goes_before_the_rules(bundle: Path) -> None:
     assert board.mode is not None
     assert board.mode.majority == 1.0
     assert set(board.mode.recalls) == {"LOOT"}
+
+
+def test_the_second_run_is_judged_as_the_policy_is(bundle: Path) -> None:
+    """A second run that does the same two ticks later, always means FIGHT, and clicks 10 px beside."""
+    steps = session(20, seed=3)
+
+    def late(part: Steps) -> list[Again]:
+        targets, shift = label_targets(part), 10 / part.profile.picture_size[0]
+        rows = [max(0, row - 2) for row in range(len(part))]
+        points = [(float(part.action_xy[row, 0]) + shift, float(part.action_xy[row, 1])) for row in rows]
+        return [Again(part.onsets(row), MODES.index("FIGHT"), int(targets[i]), points[i]) for i, row in enumerate(rows)]
+
+    board = judge(load_policy(bundle), [steps], "made up", late)
+    mode, target, action = board.mode, board.target, board.actions["predicted"]
+    assert mode is not None
+    assert target is not None
+    known = label_modes(steps)
+    assert mode.second_run == pytest.approx((known == MODES.index("FIGHT")).mean(), abs=0.06)
+    assert target.second_run == 1.0
+    assert action.second_run_px == pytest.approx(10, abs=0.01)
+    assert action.second_run_lands == 1.0
+    click = action.onsets["mouse_left"]
+    assert (click.second_run, click.second_run_exact) == (1.0, 0.0)
+    assert json.loads(json.dumps(board.to_json(), allow_nan=False))["mode"]["second_run"] == mode.second_run
+
+
+def test_crowds_are_counted_by_enemies_alone() -> None:
+    steps = unseen_play("expert", 0.1, "state")[0]
+    rows = np.arange(0, 1200, 97)
+    roles = steps.profile.roles()
+    wanted = [sum(roles[kind] == "enemy" for kind in steps.tracks(row).classes.tolist()) for row in rows.tolist()]
+    assert enemies_in(steps, rows).tolist() == wanted
+    assert max(wanted) >= CROWD
 
 
 def test_nothing_to_judge_on_is_said(bundle: Path) -> None:
@@ -147,8 +188,12 @@ def test_fresh_play_of_the_demonstrator_and_its_second_run() -> None:
     again = second_run("expert")(part)
     assert len(again) == 400
     first = [part.onsets(row) for row in range(400)]
-    assert again != first
-    assert 0.5 < sum(map(len, again)) / sum(map(len, first)) < 2.0
+    pressed = [one.onsets for one in again]
+    assert pressed != first
+    assert 0.5 < sum(map(len, pressed)) / sum(map(len, first)) < 2.0
+    meant = np.array([one.mode for one in again])
+    assert (meant == label_modes(part)).mean() > 0.6  # it means much the same, though never in the same tick
+    assert all(0.0 <= value <= 1.0 for one in again for value in one.point)
     assert int(np.diff(part.track_offsets).max()) > CROWD
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from data.steps import Steps
     from data.workspace import Workspace
     from engine.evaluate import Evaluation, Rung
-    from engine.scoreboard import Scoreboard
+    from engine.scoreboard_figures import Scoreboard
     from tui.commands.running import StatusLine
 
 app = new_app("Score a policy.")
@@ -120,29 +120,67 @@ def _say_levels(board: Scoreboard) -> None:
     if (mode := board.mode) is not None:
         recalls = ", ".join(f"{name.lower()} {share:.2f}" for name, share in mode.recalls.items())
         rows += [
-            ("mode: balanced accuracy", _figure(mode.balanced_accuracy), f"{1 / max(1, len(mode.recalls)):.2f} one answer", recalls),
-            ("mode: accuracy", _figure(mode.accuracy), f"{mode.majority:.2f} commonest, {mode.persistence:.2f} as before", ""),
+            (
+                "mode: balanced accuracy",
+                _figure(mode.balanced_accuracy),
+                f"{1 / max(1, len(mode.recalls)):.2f} one answer, {_figure(mode.persistence_balanced)} as before"
+                f"{_again(mode.second_run_balanced)}",
+                recalls,
+            ),
+            (
+                "mode: accuracy",
+                _figure(mode.accuracy),
+                f"{mode.majority:.2f} commonest, {mode.persistence:.2f} as before{_again(mode.second_run)}",
+                "",
+            ),
             ("mode: sureness off by", _figure(mode.calibration.error), "", ""),
         ]
     if (target := board.target) is not None:
         rows += [
-            ("target: right", _figure(target.on_target), f"{target.nearest:.2f} nearest, {target.persistence:.2f} as before", ""),
-            (f"target: in crowds ({target.crowd_decisions})", _figure(target.crowds), f"{_figure(target.nearest_in_crowds)} nearest", ""),
+            (
+                "target: right",
+                _figure(target.on_target),
+                f"{_figure(target.nearest)} nearest, {_figure(target.persistence)} as before{_again(target.second_run)}",
+                f"{_figure(target.nearest_enemy)} nearest enemy",
+            ),
+            (
+                f"target: in crowds ({target.crowd_decisions})",
+                _figure(target.crowds),
+                f"{_figure(target.nearest_in_crowds)} nearest, {_figure(target.persistence_in_crowds)} as before"
+                f"{_again(target.second_run_in_crowds)}",
+                f"{_figure(target.nearest_enemy_in_crowds)} nearest enemy",
+            ),
             ("target: sureness off by", _figure(target.calibration.error), "", f"{target.none_share:.0%} without a target"),
         ]
     for told, actions in board.actions.items():
         rows += [
-            (f"point, target {told}", f"{_figure(actions.point_px)} px", f"{actions.cursor_before_px:.1f} px cursor 0.5 s before", ""),
-            (f"lands, target {told}", _figure(actions.lands), "", "clicks on the track that was clicked"),
+            (
+                f"point, target {told}",
+                f"{_figure(actions.point_px)} px",
+                f"{_figure(actions.cursor_before_px)} px cursor 0.5 s before{_again(actions.second_run_px)}",
+                f"{actions.clicks} clicks",
+            ),
+            (
+                f"lands, target {told}",
+                _figure(actions.lands),
+                f"{_figure(actions.cursor_lands)} cursor 0.5 s before{_again(actions.second_run_lands)}",
+                f"on the track that was clicked; {_figure(actions.own_lands)} of its own {actions.own_clicks} clicks then",
+            ),
         ]
+    rows.append(("left click: sureness off by", _figure(board.actions["predicted"].calibration.error), "", ""))
     for name, found in board.actions["predicted"].onsets.items():
-        again = "" if found.second_run != found.second_run else f", {found.second_run:.2f} the demonstrator again"
-        rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), f"{found.even:.2f} evenly{again}", f"{found.true} pressed"))
+        words = f"{found.even:.2f} evenly{_again(found.second_run)}"
+        rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), words, f"{found.true} pressed, {found.predicted} by the policy"))
+        rows.append((f"{name}: F1 in the very tick", _figure(found.exact), _again(found.second_run_exact).removeprefix(", "), ""))
     rows += [
         ("left click: late by", f"{board.best_lag:+d} ticks", "", f"F1 there {_figure(board.lag_sweep[board.best_lag])}"),
         ("causality", _figure(board.causality), "0 a copycat", "points that move when pictures are swapped"),
     ]
     say(table(("figure", "policy", "without skill", ""), rows))
+
+
+def _again(value: float) -> str:
+    return "" if value != value else f", {value:.2f} the demonstrator again"
 
 
 def _figure(value: float) -> str:
