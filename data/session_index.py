@@ -69,6 +69,11 @@ class SessionIndex:
             write_whole(self._path, content.encode("utf-8"))
 
 
+def stamps(folder: Path) -> list[int]:
+    """Changes whenever what a session says of itself does. Raises OSError when there is no such folder."""
+    return _key(os.fspath(folder))
+
+
 def _key(folder: str) -> list[int]:
     """Times of change and sizes of the folder and the watched files; 0 for one that is not there."""
     key = [os.stat(folder).st_mtime_ns]

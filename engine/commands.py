@@ -127,9 +127,13 @@ async def train(center: ControlCenter, level: str = "all", **options: Any) -> st
     return _job(center, "train", f"train {level}", {"level": level, **told, **options})
 
 
-async def evaluate(center: ControlCenter, policy: str = "", episodes: int = 20) -> str:
-    """Let a policy fly the arena as a job, and score it."""
-    return _job(center, "evaluate", "evaluate", {"policy": str(center.policy_path(policy)), "episodes": episodes})
+async def evaluate(
+    center: ControlCenter, policy: str = "", episodes: int = 20, rungs: str = "state,emulated,pixels", minutes: float = 3.0
+) -> str:
+    """Let a policy fly the arena as a job, and score it; ``rungs`` with commas, ``minutes`` of unseen play judge its levels."""
+    path = center.policy_path(policy)
+    asked = {"policy": str(path), "episodes": episodes, "rungs": rungs.split(","), "minutes": minutes}
+    return _job(center, "evaluate", f"evaluate {path.name}", asked)
 
 
 async def perceive(center: ControlCenter, session: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -16,17 +16,19 @@ FOLDER: Final = Path("logs") / "evaluations"
 
 @dataclass(frozen=True, slots=True)
 class KeptRung:
-    """One rung of the ladder. ``scores``: an episode each, by seed from the evaluation's first."""
+    """One rung of the ladder. ``scores``: an episode each, by seed from the evaluation's first. ``counters``: of an episode."""
 
     name: str
     score: Interval
     normalised: Interval
     scores: tuple[float, ...]
+    counters: dict[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One evaluation of the workspace. ``levels``: the scoreboard as JSON, empty when none was made."""
+    """One evaluation of the workspace. ``levels``: the scoreboard as JSON (``engine.kept_levels`` reads it), empty when none was
+    made. ``episode_s`` and ``seconds`` (how long it took) are 0 where they were not kept."""
 
     id: str
     policy: str
@@ -37,12 +39,20 @@ class Kept:
     random: Interval
     rungs: tuple[KeptRung, ...]
     levels: dict[str, Any]
+    demonstrator_name: str = ""
+    episode_s: float = 0.0
+    seconds: float = 0.0
 
     @property
     def at(self) -> str:
         """When, as ``2026-11-28 14:05`` UTC."""
         stamp = self.id[:15]
         return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]}"
+
+    @property
+    def hardest(self) -> KeptRung | None:
+        """The rung that counts: the last one."""
+        return self.rungs[-1] if self.rungs else None
 
     def rung(self, name: str) -> KeptRung | None:
         return next((r for r in self.rungs if r.name == name), None)
@@ -73,7 +83,7 @@ def read_evaluations(workspace: Path) -> tuple[list[Kept], list[str]]:
     for path in sorted((workspace / FOLDER).glob("*.json"), reverse=True):
         try:
             found.append(_kept(path.stem, json.loads(path.read_bytes())))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             wrong.append(f"{path.name}: cannot be read ({type(error).__name__}: {error})")
     return found, wrong
 
@@ -110,7 +120,13 @@ def compare(first: Kept, second: Kept, draws: int = 4000) -> list[Difference]:
 def _kept(name: str, value: Any) -> Kept:
     values = cast("dict[str, Any]", value)
     rungs = tuple(
-        KeptRung(str(r["rung"]), _interval(r["score"]), _interval(r["normalised"]), tuple(float(s) for s in r["scores"]))
+        KeptRung(
+            str(r["rung"]),
+            _interval(r["score"]),
+            _interval(r["normalised"]),
+            tuple(float(s) for s in r["scores"]),
+            {str(name): float(value) for name, value in dict(r.get("counters_per_episode") or {}).items()},
+        )
         for r in cast("list[dict[str, Any]]", values["rungs"])
     )
     return Kept(
@@ -123,6 +139,9 @@ def _kept(name: str, value: Any) -> Kept:
         random=_interval(values["random"]["score"]),
         rungs=rungs,
         levels=dict(values.get("levels") or {}),
+        demonstrator_name=str(values["demonstrator"].get("pilot", "")),
+        episode_s=float(values.get("episode_s") or 0.0),
+        seconds=float(values.get("seconds") or 0.0),
     )
 
 

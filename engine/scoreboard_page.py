@@ -1,30 +1,50 @@
-"""The scoreboard as one page of plots, PNG or SVG: what each level can, beside what needs no skill."""
+"""The scoreboard as one page of plots, PNG or SVG: what each level can, beside what needs no skill.
+
+Drawn from what is kept of an evaluation, so that the page of an old one can be made at any time; what its version did not
+measure is said to be missing.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from data.vocabulary import MODES
+from engine import kept_levels
+from engine.kept_levels import number
 
 if TYPE_CHECKING:
+    from engine.comparison import Kept
     from engine.evaluate import Evaluation
-    from engine.scoreboard import ActionFigures, Calibration, ModeFigures, Scoreboard, TargetFigures
+    from engine.scoreboard import Scoreboard
+    from engine.scores import Interval
 
 KINDS: Final = (".png", ".svg", ".pdf")
 _OURS, _BASE, _AGAIN = "#2f6fb0", "#c8c8c8", "#e2a03f"
+_NAN: Final = float("nan")
 
 
 def draw(path: Path, board: Scoreboard, evaluation: Evaluation | None = None) -> Path:
-    """Write the page. Raises ValueError for a kind of file that it cannot be, OSError when it cannot be written."""
+    """Write the page of a scoreboard. Raises ValueError for a kind of file that it cannot be, OSError when it cannot be written."""
+    rungs = [(r.rung, r.normalised) for r in evaluation.rungs] if evaluation is not None else []
+    return _draw(path, board.policy, board.to_json(), rungs)
+
+
+def draw_kept(path: Path, kept: Kept) -> Path:
+    """Write the page of an evaluation that was kept. Raises as ``draw`` does."""
+    return _draw(path, f"{kept.policy}, {kept.at} UTC", kept.levels, [(r.name, r.normalised) for r in kept.rungs])
+
+
+def _draw(path: Path, title: str, levels: Mapping[str, Any], rungs: Sequence[tuple[str, Interval]]) -> Path:
     if path.suffix.lower() not in KINDS:
         raise ValueError(f"{path}: a page is {', '.join(KINDS)}")
     matplotlib: Any = import_module("matplotlib")
     matplotlib.use("Agg")
     pyplot: Any = import_module("matplotlib.pyplot")
+    minutes = number(levels, "minutes")
     with pyplot.rc_context(
         {
             "font.size": 8,
@@ -36,29 +56,29 @@ def draw(path: Path, board: Scoreboard, evaluation: Evaluation | None = None) ->
         }
     ):
         figure, axes = pyplot.subplots(2, 4, figsize=(15, 7.4), layout="constrained")
-        figure.suptitle(f"{board.policy}: {board.minutes:.1f} min of {board.play}", fontsize=10)
+        judged = f": {minutes:.1f} min of {levels.get('play', 'play')}" if math.isfinite(minutes) else ""
+        figure.suptitle(f"{title}{judged}", fontsize=10)
         plots = axes.ravel()
-        _ladder(plots[0], evaluation)
-        _confusion(plots[1], board.mode)
-        _recalls(plots[2], board.mode)
-        _targets(plots[3], board.target)
-        _onsets(plots[4], board.actions.get("predicted"))
-        _told(plots[5], board.actions)
-        _lags(plots[6], board)
-        _calibration(plots[7], board)
+        _ladder(plots[0], rungs)
+        _confusion(plots[1], levels)
+        _recalls(plots[2], levels)
+        _targets(plots[3], levels)
+        _onsets(plots[4], levels)
+        _told(plots[5], levels)
+        _lags(plots[6], levels)
+        _calibration(plots[7], levels)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)
         pyplot.close(figure)
     return path
 
 
-def _ladder(axis: Any, evaluation: Evaluation | None) -> None:
+def _ladder(axis: Any, rungs: Sequence[tuple[str, Interval]]) -> None:
     axis.set_title("closed loop: 0 random, 1 the demonstrator")
-    if evaluation is None:
+    if not rungs:
         _nothing(axis, "not flown this time")
         return
-    names = [r.rung for r in evaluation.rungs]
-    values = [r.normalised for r in evaluation.rungs]
+    names, values = [name for name, _ in rungs], [value for _, value in rungs]
     low, high = [v.value - v.low for v in values], [v.high - v.value for v in values]
     axis.errorbar(range(len(names)), [v.value for v in values], yerr=(low, high), fmt="o", color=_OURS, capsize=4)
     axis.set_xticks(range(len(names)), names)
@@ -67,94 +87,110 @@ def _ladder(axis: Any, evaluation: Evaluation | None) -> None:
         axis.axhline(height, color=_BASE, linewidth=1, zorder=0)
 
 
-def _confusion(axis: Any, mode: ModeFigures | None) -> None:
+def _confusion(axis: Any, levels: Mapping[str, Any]) -> None:
     axis.set_title("modes: label (down), answer (across), %")
-    if mode is None:
+    confusion = kept_levels.confusion(levels)
+    if not confusion:
         _nothing(axis, "no Strategist")
         return
-    shares = [[n / max(1, sum(row)) for n in row] for row in mode.confusion]
+    names = [*MODES, *map(str, range(len(MODES), len(confusion)))][: len(confusion)]
+    shares = [[n / max(1, sum(row)) for n in row] for row in confusion]
     axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    axis.set_xticks(range(len(MODES)), [m.title() for m in MODES], rotation=30)
-    axis.set_yticks(range(len(MODES)), [f"{m.title()} ({sum(row)})" for m, row in zip(MODES, mode.confusion, strict=True)])
+    axis.set_xticks(range(len(names)), [m.title() for m in names], rotation=30)
+    axis.set_yticks(range(len(names)), [f"{m.title()} ({sum(row)})" for m, row in zip(names, confusion, strict=True)])
     for y, row in enumerate(shares):
         for x, share in enumerate(row):
             axis.text(x, y, f"{100 * share:.0f}", ha="center", va="center", color="white" if share > 0.6 else "black")
 
 
-def _recalls(axis: Any, mode: ModeFigures | None) -> None:
+def _recalls(axis: Any, levels: Mapping[str, Any]) -> None:
     axis.set_title("mode: share found of each class")
-    if mode is None:
+    recalls = kept_levels.recalls(levels)
+    if not recalls:
         _nothing(axis, "no Strategist")
         return
-    axis.bar([m.title() for m in mode.recalls], list(mode.recalls.values()), color=_OURS)
-    axis.axhline(mode.balanced_accuracy, color="black", linewidth=1, label=f"balanced {mode.balanced_accuracy:.2f}")
-    axis.axhline(1 / max(1, len(mode.recalls)), color=_BASE, linestyle="--", label="one answer always")
+    balanced = number(levels, "mode", "balanced_accuracy")
+    axis.bar([m.title() for m in recalls], list(recalls.values()), color=_OURS)
+    axis.axhline(balanced, color="black", linewidth=1, label=f"balanced {balanced:.2f}")
+    axis.axhline(1 / len(recalls), color=_BASE, linestyle="--", label="one answer always")
     axis.set_ylim(0, 1)
     axis.legend()
 
 
-def _targets(axis: Any, target: TargetFigures | None) -> None:
+def _targets(axis: Any, levels: Mapping[str, Any]) -> None:
     axis.set_title("target: share right where there is one")
-    if target is None:
+    target = kept_levels.part(levels, "target")
+    if not target:
         _nothing(axis, "no Tactician")
         return
-    pairs = {"all": (target.on_target, target.nearest), f"crowds ({target.crowd_decisions})": (target.crowds, target.nearest_in_crowds)}
-    _bars(axis, list(pairs), [[a for a, _ in pairs.values()], [b for _, b in pairs.values()]], ("policy", "the nearest"))
-    axis.axhline(target.persistence, color="black", linewidth=1, linestyle=":", label="the target before")
+    (many,) = kept_levels.counts({"n": [target.get("crowd_decisions")]}, "n")
+    names, keys = (
+        ("all", f"crowds ({many})"),
+        (("on_target", "nearest", "second_run"), ("crowds", "nearest_in_crowds", "second_run_in_crowds")),
+    )
+    rows = [[number(target, kinds[i]) for kinds in keys] for i in range(3)]
+    _bars(axis, names, rows, ("policy", "the nearest", "the demonstrator again"))
+    axis.axhline(number(target, "persistence"), color="black", linewidth=1, linestyle=":", label="the target before")
     axis.legend()
 
 
-def _onsets(axis: Any, actions: ActionFigures | None) -> None:
+def _onsets(axis: Any, levels: Mapping[str, Any]) -> None:
     axis.set_title("new presses: F1 within 2 ticks")
-    if actions is None or not actions.onsets:
+    onsets = kept_levels.onsets(levels, "predicted")
+    if not onsets:
         _nothing(axis, "nothing was pressed")
         return
-    names = [f"{name.removeprefix('mouse_')} ({found.true})" for name, found in actions.onsets.items()]
-    rows = [[getattr(found, kind) for found in actions.onsets.values()] for kind in ("f1", "even", "second_run")]
+    names = [f"{found.name.removeprefix('mouse_')} ({found.true})" for found in onsets]
+    rows = [[found.f1 for found in onsets], [found.even for found in onsets], [found.again for found in onsets]]
     _bars(axis, names, rows, ("policy", "at even intervals", "the demonstrator again"))
     axis.tick_params(axis="x", rotation=40)
     axis.legend()
 
 
-def _told(axis: Any, actions: dict[str, ActionFigures]) -> None:
+def _told(axis: Any, levels: Mapping[str, Any]) -> None:
     axis.set_title("px off at clicks, by the target it is told")
-    if not actions:
+    told = kept_levels.told(levels)
+    if not told:
         _nothing(axis, "no Executor")
         return
-    axis.bar(list(actions), [a.point_px for a in actions.values()], color=_OURS)
-    for i, found in enumerate(actions.values()):
-        if math.isfinite(found.point_px):
-            axis.text(i, found.point_px, f"lands {found.lands:.0%}", ha="center", va="bottom")
-    before = next(iter(actions.values())).cursor_before_px
+    points = [number(levels, "actions", name, "point_px") for name in told]
+    axis.bar(told, points, color=_OURS)
+    for i, (name, point) in enumerate(zip(told, points, strict=True)):
+        lands = number(levels, "actions", name, "lands")
+        if math.isfinite(point) and math.isfinite(lands):
+            axis.text(i, point, f"lands {lands:.0%}", ha="center", va="bottom")
+    before = number(levels, "actions", told[0], "cursor_before_px")
     axis.axhline(before, color="black", linewidth=1, linestyle=":", label="where the cursor was half a second before")
     axis.legend()
 
 
-def _lags(axis: Any, board: Scoreboard) -> None:
+def _lags(axis: Any, levels: Mapping[str, Any]) -> None:
     axis.set_title("left clicks, moved back by so many ticks: F1")
-    axis.plot(list(board.lag_sweep), list(board.lag_sweep.values()), "o-", color=_OURS)
-    axis.axvline(
-        board.best_lag, color=_BASE, zorder=0, label=f"best {board.best_lag:+d}; pictures swapped: {board.causality:.0%} of points move"
-    )
+    sweep, best, causality = kept_levels.lag_sweep(levels), kept_levels.best_lag(levels), number(levels, "causality")
+    if not sweep:
+        _nothing(axis, "not measured")
+        return
+    moved = f"; pictures swapped: {causality:.0%} of points move" if math.isfinite(causality) else ""
+    axis.plot(list(sweep), list(sweep.values()), "o-", color=_OURS)
+    axis.axvline(_NAN if best is None else best, color=_BASE, zorder=0, label=f"best {'none' if best is None else f'{best:+d}'}{moved}")
     axis.legend()
 
 
-def _calibration(axis: Any, board: Scoreboard) -> None:
+def _calibration(axis: Any, levels: Mapping[str, Any]) -> None:
     axis.set_title("how often right, by how sure")
     axis.plot([0, 1], [0, 1], color=_BASE)
-    levels: list[tuple[str, Calibration, str]] = []
-    if board.mode is not None:
-        levels.append(("mode", board.mode.calibration, _OURS))
-    if board.target is not None:
-        levels.append(("target", board.target.calibration, _AGAIN))
-    for name, found, colour in levels:
-        points = [(c, r) for c, r, n in zip(found.confidence, found.right, found.count, strict=True) if n]
-        axis.plot(*zip(*points, strict=True), "o-", color=colour, label=f"{name}: off by {found.error:.2f}")
-    if levels:
+    drawn = False
+    levels_drawn = (("mode", kept_levels.sureness(levels, "mode"), _OURS), ("target", kept_levels.sureness(levels, "target"), _AGAIN))
+    for level, found, colour in levels_drawn:
+        points = [(c, r) for c, r, n in zip(found.confidence, found.right, found.count, strict=True) if n] if found is not None else []
+        if found is not None and points:
+            axis.plot(*zip(*points, strict=True), "o-", color=colour, label=f"{level}: off by {found.error:.2f}")
+            drawn = True
+    if drawn:
         axis.legend()
 
 
-def _bars(axis: Any, names: list[str], rows: Sequence[Sequence[float]], labels: Sequence[str]) -> None:
+def _bars(axis: Any, names: Sequence[str], rows: Sequence[Sequence[float]], labels: Sequence[str]) -> None:
     width = 0.8 / len(rows)
     for i, (values, label, colour) in enumerate(zip(rows, labels, (_OURS, _BASE, _AGAIN), strict=False)):
         if any(math.isfinite(v) for v in values):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tui.judging_actions import EVALUATION_ACTIONS, STATISTICS_ACTIONS, TRASH_ACTIONS
 from tui.registry import Action, Registry
 from tui.session_actions import SESSION_ACTIONS
 
@@ -147,14 +148,20 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         launcher="Detector",
     ),
     Action(
+        "evaluations",
+        "Evaluations",
+        ("E",),
+        "scores of policies, level by level, two compared; a new one is begun there",
+        group="Train",
+        launcher="Evaluate",
+    ),
+    Action(
         "evaluate",
         "Evaluate a policy",
         (),
         "let a policy play and score it beside the demonstrator and random",
         "evaluate",
         form="evaluate",
-        group="Train",
-        launcher="Evaluate",
     ),
     Action("stop_job", "Stop a job", ("K",), "end the chosen training or evaluation; asks"),
     Action(
@@ -167,9 +174,13 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action("edit", "Edit an action's parameters", ("e",), "a form for the chosen row; a right-click opens it too", footer="edit"),
     Action("sessions", "Sessions", ("s",), "what has been recorded", group="Look", launcher="Sessions"),
+    Action(
+        "statistics", "Data statistics", ("S",), "what the recordings hold, and which look odd", group="Look", launcher="Data statistics"
+    ),
+    Action("trash", "Trash", ("B",), "sessions that were thrown away: bring them back, or empty it"),
     Action("doctor", "Checks", ("i",), "what works on this machine and what to do about the rest", group="Look", launcher="Checks"),
     Action("full_log", "Full log", ("g",), "notices and everything that libraries printed", group="Look", launcher="Full log"),
-    Action("themes", "Colours", ("T",), "themes, seen while one chooses", group="Look", launcher="Colours"),
+    Action("themes", "Colours", ("T",), "themes, seen while one chooses"),
     Action("full", "One pane, full size", ("z",), "the focused pane alone; again: all of them", footer="full"),
     Action("wider", "Wider column", ("greater_than_sign",), "more room for the focused pane's column, or a higher log"),
     Action("narrower", "Narrower column", ("less_than_sign",), "less room for the focused pane's column, or a lower log"),
@@ -208,6 +219,9 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("log_copy", "Copy", ("c",), "the lines that are seen, to the terminal's clipboard (OSC 52)", scope="log", footer="copy"),
     Action("log_next", "Next file", ("n",), "in the full log: what libraries printed, or what Secondseat tells", scope="log"),
     *SESSION_ACTIONS,
+    *TRASH_ACTIONS,
+    *STATISTICS_ACTIONS,
+    *EVALUATION_ACTIONS,
 )
 
 REGISTRY: Final = Registry(_ACTIONS, {key: f"the pane {title}" for key, _, title, _ in PANES})

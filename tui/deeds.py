@@ -31,20 +31,25 @@ def edit(app: SecondseatApp) -> None:
     if action.id == "source":
         source(app)
         return
+    if action.id == "evaluations":
+        from tui.screens.evaluation_deeds import begin
+
+        begin(app)
+        return
     if not action.form:
         app.tell("info", f"{action.title} has no parameters", log=False)
         return
-    _open_form(app, action, lambda: app.run_action_id(action.id))
+    open_form(app, action, lambda: app.run_action_id(action.id))
 
 
 def source(app: SecondseatApp) -> None:
     """What is captured is chosen each time: the form begins with what was chosen last, at first with the settings' kind."""
     action = app.registry["source"]
     usual = {"kind": "screen"} if app.settings().capture.source == "screen" else {}
-    _open_form(app, action, lambda: app.send("source", **app.parameters(action)), usual)
+    open_form(app, action, lambda: app.send("source", **app.parameters(action)), usual)
 
 
-def _open_form(app: SecondseatApp, action: Action, then: Callable[[], None], usual: Mapping[str, object] = MappingProxyType({})) -> None:
+def open_form(app: SecondseatApp, action: Action, then: Callable[[], None], usual: Mapping[str, object] = MappingProxyType({})) -> None:
     """``usual``: values to begin with where none were kept."""
     from tui.parameters import Parameters
     from tui.screens.form import ParametersForm
@@ -91,7 +96,7 @@ def arm(app: SecondseatApp) -> None:
             f"Touch a key or the mouse and it hands back. {app.registry['stop_all'].key_text()} stops it.",
         ],
         [("y", "arm and fly"), ("d", "dry run: decide, but press nothing"), ("e", "choose the policy")],
-        {"y": lambda: fly(False), "d": lambda: fly(True), "e": lambda: _open_form(app, action, lambda: arm(app))},
+        {"y": lambda: fly(False), "d": lambda: fly(True), "e": lambda: open_form(app, action, lambda: arm(app))},
     )
 
 
@@ -177,6 +182,24 @@ def sessions(app: SecondseatApp) -> None:
     app.open_screen(SessionsScreen)
 
 
+def statistics(app: SecondseatApp) -> None:
+    from tui.screens.statistics import StatisticsScreen
+
+    app.open_screen(StatisticsScreen)
+
+
+def evaluations(app: SecondseatApp) -> None:
+    from tui.screens.evaluations import EvaluationsScreen
+
+    app.open_screen(EvaluationsScreen)
+
+
+def trash(app: SecondseatApp) -> None:
+    from tui.screens.trash import TrashScreen
+
+    app.open_screen(TrashScreen)
+
+
 def palette(app: SecondseatApp) -> None:
     from textual.command import CommandPalette
 
@@ -201,6 +224,9 @@ DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "doctor": doctor,
     "full_log": full_log,
     "sessions": sessions,
+    "statistics": statistics,
+    "evaluations": evaluations,
+    "trash": trash,
     "palette": palette,
     "redraw": SecondseatApp.redraw,
     "quit": leaving.quit_app,

@@ -108,7 +108,11 @@ class EvaluateParameters(Parameters):
     """A policy is scored in the arena."""
 
     policy: str = Field(default="", max_length=1000, description="name or folder of a policy; empty: the promoted one")
-    episodes: int = Field(default=20, ge=1, le=10_000, description="episodes of a minute each")
+    episodes: int = Field(default=20, ge=2, le=10_000, description="episodes of a minute each, for everybody")
+    rungs: Literal["state,emulated,pixels", "state,emulated", "state"] = Field(
+        default="state,emulated,pixels", description="how it sees; from pixels is slow, and what counts"
+    )
+    minutes: float = Field(default=3.0, ge=0, le=120, allow_inf_nan=False, description="of unseen play to judge the levels on; 0: only fly")
 
 
 FORMS: Final[Mapping[str, type[Parameters]]] = {

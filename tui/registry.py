@@ -11,7 +11,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-Scope = Literal["app", "actions", "losses", "now", "buffer", "log", "sessions", "session", "play", "runs", "themes", "keys"]
+Scope = Literal[
+    "app",
+    "actions",
+    "losses",
+    "now",
+    "buffer",
+    "log",
+    "sessions",
+    "session",
+    "play",
+    "trash",
+    "statistics",
+    "evaluations",
+    "evaluation",
+    "comparison",
+    "runs",
+    "themes",
+    "keys",
+]
 """Where the keys of an action work: everywhere, or while the pane or screen of that name has focus. There a key of
 its own goes before the same key of the app."""
 
@@ -25,6 +43,11 @@ SCOPE_TITLES: Final[Mapping[Scope, str]] = {
     "sessions": "In the list of sessions",
     "session": "On a session's page",
     "play": "While a session plays",
+    "trash": "In the trash",
+    "statistics": "In the data statistics",
+    "evaluations": "In the list of evaluations",
+    "evaluation": "On an evaluation's page",
+    "comparison": "Where two evaluations are compared",
     "runs": "In the list of runs",
     "themes": "In the list of themes",
     "keys": "On the page of keys",

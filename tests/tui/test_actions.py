@@ -14,10 +14,14 @@ from tui.panes.now import NowPane
 from tui.parameters import FORMS, arguments, from_kept
 from tui.registry import Action, Registry, is_function_key, key_name
 from tui.screens.data import SessionsPane
+from tui.screens.evaluation import ComparisonPane, EvaluationPane
+from tui.screens.evaluations import EvaluationsPane
 from tui.screens.help import KeysPane
 from tui.screens.play import PlayPane
 from tui.screens.runs import RunsPane
 from tui.screens.session import SessionPane
+from tui.screens.statistics import StatisticsPane
+from tui.screens.trash import TrashPane
 
 TAKEN_BY_TERMINALS = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+j", "ctrl+m", "ctrl+i", "ctrl+h", "ctrl+z", "f10", "f11", "f12"}
 
@@ -32,6 +36,11 @@ OWNERS = {
     "sessions": SessionsPane,
     "session": SessionPane,
     "play": PlayPane,
+    "trash": TrashPane,
+    "statistics": StatisticsPane,
+    "evaluations": EvaluationsPane,
+    "evaluation": EvaluationPane,
+    "comparison": ComparisonPane,
 }
 """Who has the methods of a scope's actions."""
 

@@ -85,23 +85,15 @@ def stats(
     history of H and a stride of S = H / 4.
     """
     from data.catalog import find, list_sessions
-    from data.statistics import Statistics, session_statistics
-    from tui.commands.running import StatusLine, TermAsInterrupt
+    from data.statistics_cache import StatisticsCache, countable, gather
+    from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
 
-    root = workspace_of(context).root
-    folders = [find(root, name) for name in sessions or []] or [info.folder for info in list_sessions(root) if not info.live]
-    done: list[SessionStatistics] = []
-    unreadable: dict[str, str] = {}
+    workspace = workspace_of(context)
+    folders = [find(workspace.root, name) for name in sessions or []] or countable(list_sessions(workspace.root))
     line = StatusLine()
     with TermAsInterrupt():
-        for number, folder in enumerate(folders, 1):
-            line.show(f"reading {number} of {len(folders)}: {folder.name}")
-            try:
-                done.append(session_statistics(folder, history))
-            except (OSError, ValueError, RuntimeError) as error:
-                unreadable[folder.name] = str(error)
+        found = gather(folders, StatisticsCache(workspace.cache, history), ProgressLine(line))
     line.end()
-    found = Statistics(tuple(done), unreadable)
     if as_json:
         say_json(found.to_json())
     elif folders:

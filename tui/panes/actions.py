@@ -123,8 +123,8 @@ class ActionsPane(LinesPane):
                     return glyphs.good, (*self._result(action), "done"), palette.good
         if action.command == "train" and action.fixed.get("level") != "detector" and not state.sessions:
             return "", (f"{action.first_key()}  needs a session".strip(), "needs a session"), palette.dim
-        if action.id == "evaluate" and _no_policy(state):
-            return "", ("needs a policy",), palette.dim
+        if action.id == "evaluations" and _no_policy(state):
+            return "", (f"{action.first_key()}  needs a policy".strip(), "needs a policy"), palette.dim
         result = self._result(action)
         return "", (f"{result[0]}  {action.first_key()}".strip(), *result) if result else (), palette.dim
 
@@ -150,12 +150,14 @@ class ActionsPane(LinesPane):
 
     def job_of(self, action: Action, state: EngineState) -> JobState | None:
         """The newest job that this row started."""
-        if action.command not in ("train", "evaluate"):
+        if action.command != "train" and action.id != "evaluations":
             return None
         level = str(action.fixed.get("level", ""))
         for job in reversed(state.jobs):
-            if action.command == "evaluate" and job.kind == "evaluate":
-                return job
+            if action.id == "evaluations":
+                if job.kind == "evaluate":
+                    return job
+                continue
             if level == "detector" and job.kind == "detector":
                 return job
             if level not in ("", "detector") and job.kind == "train":

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.widgets import Input
 
 from engine.state import EngineState
 from tui.panes.base import LinesPane, cut, face_of, highlighted
@@ -17,6 +16,7 @@ from tui.panes.log import printable
 from tui.panes.status import StatusLine
 from tui.pump import one_line
 from tui.screens import data_rows, session_deeds
+from tui.screens.filter_line import FilterLine
 from tui.screens.lists import ListScreen
 from tui.screens.live import FooterLine, HintLine
 
@@ -298,42 +298,6 @@ class SessionsPane(LinesPane):
 
     def do_sessions_cancel(self) -> None:
         session_deeds.cancel(self.face)
-
-
-class FilterLine(Input):
-    """The words of the filter while they are typed; enter keeps them, escape takes them back."""
-
-    def __init__(self) -> None:
-        super().__init__(placeholder="words, #tags, states; -word leaves out", id="filter")
-        self._before = ""
-        self.display = False
-
-    def begin(self, words: str) -> None:
-        self._before = words
-        self.display = True
-        self.value = words
-        self.focus()
-
-    def end(self, keep: bool) -> None:
-        pane = self.screen.query_one(SessionsPane)
-        if not keep:
-            pane.filter(self._before)
-        self.display = False
-        pane.focus()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        if self.display:
-            self.screen.query_one(SessionsPane).filter(event.value)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.end(True)
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key in ("escape", "up", "down"):
-            event.stop()
-            self.end(event.key != "escape")
 
 
 class SessionsScreen(ListScreen):

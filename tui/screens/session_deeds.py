@@ -193,7 +193,9 @@ def write_tags(face: SecondseatApp, folders: Sequence[Path], then: Then) -> None
 # ---- long work
 
 
-def _long(face: SecondseatApp, title: str, work: Callable[[Report], Any], done: Callable[[Any], object], then: Then | None = None) -> None:
+def long_work(
+    face: SecondseatApp, title: str, work: Callable[[Report], Any], done: Callable[[Any], object], then: Then | None = None
+) -> None:
     def failed(error: Exception) -> None:
         if isinstance(error, Cancelled):
             face.tell("warning", f"{title}: stopped")
@@ -203,8 +205,13 @@ def _long(face: SecondseatApp, title: str, work: Callable[[Report], Any], done: 
             then()
 
     if not face.desk.long(title, work, done, failed):
-        doing = face.desk.doing
-        face.tell("warning", f"{doing.title if doing else 'other work'} is still going on; {_stop_key(face)} stops it", log=False)
+        busy_said(face)
+
+
+def busy_said(face: SecondseatApp) -> None:
+    """Say that other work must end first."""
+    doing = face.desk.doing
+    face.tell("warning", f"{doing.title if doing else 'other work'} is still going on; {_stop_key(face)} stops it", log=False)
 
 
 def _stop_key(face: SecondseatApp) -> str:
@@ -251,7 +258,7 @@ def verify(face: SecondseatApp, folders: Sequence[Path], then: Then) -> None:
         return found
 
     if folders:
-        _long(face, "verifying", work, lambda found: _findings(face, found, folders, then))
+        long_work(face, "verifying", work, lambda found: _findings(face, found, folders, then))
 
 
 def _findings(face: SecondseatApp, found: dict[str, list[Finding]], folders: Sequence[Path], then: Then) -> None:
@@ -293,7 +300,7 @@ def recover(face: SecondseatApp, folders: Sequence[Path], then: Then) -> None:
         then()
 
     if folders:
-        _long(face, "repairing", work, done, then)
+        long_work(face, "repairing", work, done, then)
 
 
 def merge(face: SecondseatApp, sessions: Sequence[SessionInfo], then: Then) -> None:
@@ -312,7 +319,7 @@ def merge(face: SecondseatApp, sessions: Sequence[SessionInfo], then: Then) -> N
 
         return put_together(workspace, [session.id for session in sessions], report)
 
-    _long(face, f"merging {len(sessions)} sessions", work, done, then)
+    long_work(face, f"merging {len(sessions)} sessions", work, done, then)
 
 
 def cut_out(face: SecondseatApp, folder: Path, start_s: float, end_s: float, then: Then) -> None:
@@ -327,7 +334,7 @@ def cut_out(face: SecondseatApp, folder: Path, start_s: float, end_s: float, the
         face.tell("info", f"{moment(start_s)} to {moment(end_s)} is now {info.id}; the original stays")
         then()
 
-    _long(face, "cutting", work, done, then)
+    long_work(face, "cutting", work, done, then)
 
 
 def export(face: SecondseatApp, folder: Path, start_s: float, end_s: float) -> None:
@@ -347,7 +354,7 @@ def export(face: SecondseatApp, folder: Path, start_s: float, end_s: float) -> N
             export_clip(folder, start_s, end_s, path, report, overlay=True)
             return path
 
-        _long(face, "exporting a clip", work, lambda done: face.tell("info", f"clip of {moment(end_s - start_s)} in {done}"))
+        long_work(face, "exporting a clip", work, lambda done: face.tell("info", f"clip of {moment(end_s - start_s)} in {done}"))
 
     face.ask_text(f"Clip {moment(start_s)} to {moment(end_s)} as MP4 into", str(default), answered)
 
