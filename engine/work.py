@@ -41,6 +41,14 @@ def detector(report: Report, workspace: str, quick: bool = False, **options: Any
     return str(train_arena_detector(Path(workspace), report=report, **options))
 
 
+def teach(report: Report, workspace: str, profile: Mapping[str, Any], **options: Any) -> str:
+    """Train a detector on the boxes that a person confirmed for a game; ``profile`` is that game's."""
+    from data.profile import GameProfile
+    from engine.teach_training import train_taught
+
+    return str(train_taught(Path(workspace), GameProfile.model_validate(profile), report=report, **options))
+
+
 def evaluate(report: Report, workspace: str, policy: str, episodes: int = 20, minutes: float = 3.0, **options: Any) -> str:
     """Fly a policy in the arena, judge its levels on so many minutes of unseen play (0: do not), and keep it all under
     ``<workspace>/logs/evaluations``."""
@@ -65,7 +73,13 @@ def perceive(report: Report, workspace: str, session: str, **options: Any) -> st
     return str(perceive_session(folder, report=report, **options))
 
 
-WORK: Final[Mapping[str, Callable[..., str]]] = {"train": train, "detector": detector, "evaluate": evaluate, "perceive": perceive}
+WORK: Final[Mapping[str, Callable[..., str]]] = {
+    "train": train,
+    "detector": detector,
+    "teach": teach,
+    "evaluate": evaluate,
+    "perceive": perceive,
+}
 
 
 def _step_back() -> None:

@@ -41,14 +41,15 @@ def web(
     From another machine, over SSH: ssh -L 8840:127.0.0.1:8840 HOST, and open there what is printed here
     """
     if not is_loopback(host):
-        raise UsageError(f"--host {host} is refused: whoever reached it could record and fly; {_tunnel(port or PORT)}")
+        raise UsageError(f"--host {host} is refused: whoever reached it could record and fly; {tunnel(port or PORT)}")
     invocation = invocation_of(context)
     engine = _engine(name, start, invocation)
     command = [sys.executable, "-m", "tui.cli", *invocation.words(), "attach", "--name", engine]
     asyncio.run(_serve(command, "127.0.0.1" if host == "localhost" else host, port, open_browser))
 
 
-def _tunnel(port: int) -> str:
+def tunnel(port: int) -> str:
+    """What to type at another machine to reach this port."""
     return f"from another machine: ssh -L {port}:127.0.0.1:{port} {getpass.getuser()}@{socket.gethostname()}"
 
 
@@ -85,12 +86,12 @@ async def _serve(command: list[str], host: str, port: int, open_browser: bool) -
             address = door.address(host, port)
             say(address)
             say("  open it in a browser on this machine; keep it to yourself: it gives the controls away")
-            say(f"  {_tunnel(port)}")
+            say(f"  {tunnel(port)}")
             say("  in a browser F5 may reload the page: r records, v saves, x discards, ! stops everything")
             say("Ctrl-C ends it; the engine goes on.")
             sys.stdout.flush()
             if open_browser:
-                at_end.enter_context(_opened(address))
+                at_end.enter_context(opened(address))
 
         try:
             await WebFace(command, door).serve(host, port, ready, stop)
@@ -100,7 +101,7 @@ async def _serve(command: list[str], host: str, port: int, open_browser: bool) -
 
 
 @contextlib.contextmanager
-def _opened(address: str) -> Generator[None]:
+def opened(address: str) -> Generator[None]:
     """Open the person's browser by way of a file that only they can read: a command line is everybody's to read."""
     import webbrowser
 
