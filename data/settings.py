@@ -271,6 +271,17 @@ class TrainingSettings(SettingsModel):
         description="schedule by the amount of play: small below 50 minutes, large above 100; auto: as much as there is",
     )
     seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of everything random in a run")
+    perturbed: Literal["with", "without"] = Field(
+        default="with", description="learn from stretches in which the cursor was displaced on purpose, or leave them out"
+    )
+    live_sampling: bool = Field(default=True, description="rows as live flight would have seen them: jitter, late and missing ticks, noise")
+    reaction_lag_ticks: int = Field(
+        default=0, ge=0, le=20, description="how many ticks after what is seen the hand answers to it", json_schema_extra={"noun": "a lag"}
+    )
+    augment: Literal["auto", "on", "off"] = Field(
+        default="auto", description="mirrored pictures and trembling numbers as further examples; auto: where there is little play"
+    )
+    mixed_precision: bool = Field(default=True, description="half precision on a GPU")
     strategist: StrategistSettings = StrategistSettings()
     tactician: TacticianSettings = TacticianSettings()
     executor: ExecutorSettings = ExecutorSettings()

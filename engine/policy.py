@@ -266,7 +266,18 @@ def load_policy(path: Path | str, profile: GameProfile | None = None, settings: 
     levels = {level: load(folder / level) for level in LEVELS}
     for level, found in levels.items():
         refuse_mismatch(found, profile if profile is not None else own, level)
+        _refuse_other_rules(found)
     return Policy(own, levels, folder.name, settings)
+
+
+def _refuse_other_rules(found: Checkpoint) -> None:
+    made = found.card.get("rules_version")
+    if made is None:
+        return
+    from league.arena.skirmish import RULES_VERSION
+
+    if made != RULES_VERSION:
+        raise CheckpointError(f"{found.path}: learnt by arena rules {made}, here they are {RULES_VERSION}; record anew and train it again")
 
 
 def with_settings(policy: Policy, **changes: float) -> PolicySettings:

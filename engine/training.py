@@ -9,16 +9,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import numpy as np
+
 from data.catalog import list_sessions
 from data.labels import labelled
+from data.metadata import Stretch
 from data.models import LEVELS, Level, list_runs, models_dir, new_run, promote, promoted_name, write_policy
 from data.profile import ARENA_PROFILE, GameProfile
+from data.same_game import differences
 from data.settings import Preset, TrainingSettings, amount_of
 from data.steps import Steps
 from engine.runtime.progress import Progress, Report, ignore
 
 log = logging.getLogger(__name__)
 
+Perturbed = Literal["with", "without"]
 FINISHED: Final = ("saved", "recovered")
 
 
@@ -79,17 +84,22 @@ class Trained:
         }
 
 
-def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report = ignore) -> tuple[list[Steps], list[str]]:
+def load_sessions(
+    workspace: Path, game: str, data_dir: str = "", report: Report = ignore, perturbed: Perturbed = "with"
+) -> tuple[list[Steps], list[str]]:
     """The steps of all finished sessions of a game with what their labels say, oldest first, and a line for each that
-    was left out.
+    was left out, or of which stretches are.
 
-    data_dir: a folder of sessions (or a workspace) to read instead. Raises NothingToLearn.
+    data_dir: a folder of sessions (or a workspace) to read instead. perturbed: "without" leaves out the stretches in which the
+    cursor was displaced on purpose. Sessions of another version of the game (classes, keys, gauges, rules) are left out. Raises
+    NothingToLearn.
     """
     from data.session import open_session
 
     root = _sessions_root(workspace, data_dir)
     infos = sorted(list_sessions(root), key=lambda s: s.id)
     loaded: dict[str, tuple[Steps, frozenset[str]]] = {}
+    rules: dict[str, object] = {}
     left_out: list[str] = []
     for number, info in enumerate(infos):
         report(Progress("reading sessions", number / max(1, len(infos)), message=info.id))
@@ -101,9 +111,15 @@ def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report
             with open_session(info.folder) as session:
                 steps = labelled(session.steps(), info.folder)
                 if len(steps):
+                    steps, words = _perturbed(steps, session.metadata.perturbed, perturbed)
+                    left_out += [f"{info.id}: {words}"] if words else []
                     loaded[info.id] = steps, session.metadata.originals()
+                    rules[info.id] = session.metadata.details.get("rules_version")
                 else:
                     left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")
+    for name, why in _misfits({name: steps.profile for name, (steps, _) in loaded.items()}, rules).items():
+        left_out.append(f"{name}: {why}")
+        del loaded[name]
     found: list[Steps] = []
     for name, (steps, originals) in loaded.items():
         if twice := sorted(originals & loaded.keys()):  # the same play must not stand on both sides of the split
@@ -115,6 +131,40 @@ def load_sessions(workspace: Path, game: str, data_dir: str = "", report: Report
         begin = "or record more" if left_out else "record some play first"
         raise NothingToLearn(f"no sessions of {game} to learn from in {root / 'sessions'}{why}; {begin}: secondseat record")
     return found, left_out
+
+
+def _perturbed(steps: Steps, spans: Sequence[Stretch], how: Perturbed) -> tuple[Steps, str]:
+    """The steps without those of perturbed stretches, when that was asked for; and what to say of them."""
+    if not spans:
+        return steps, ""
+    times, inside, seconds = steps.time_ns, np.zeros(len(steps), np.bool_), 0.0
+    for span in spans:
+        stop_ns = span.end_ns if span.end_ns is not None else int(times[-1]) + 1
+        inside |= np.asarray((times >= span.start_ns) & (times < stop_ns), np.bool_)
+        seconds += (stop_ns - span.start_ns) / 1e9
+    words = f"{len(spans)} perturbed stretches ({int(np.count_nonzero(inside))} rows, {seconds:.0f} s)"
+    if how == "with":
+        return steps, f"{words} are learnt from"
+    return replace(steps, left_out=inside if steps.left_out is None else inside | steps.left_out), f"{words} are left out"
+
+
+def _misfits(profiles: dict[str, GameProfile], rules: dict[str, object]) -> dict[str, str]:
+    """Why a session can't be learnt from together with the others, by its id. What counts is the embedded game as it is today, and of
+    another game its newest session."""
+    if not profiles:
+        return {}
+    newest, today = next(reversed(profiles)), next(reversed(profiles.values()))
+    version = rules[newest]
+    if today.name == ARENA_PROFILE.name:
+        today, version, newest = ARENA_PROFILE, _rules_of(ARENA_PROFILE)["rules_version"], "the game of today"
+    found: dict[str, str] = {}
+    for name, profile in profiles.items():
+        why = differences(today, profile)
+        if version is not None and rules[name] not in (None, version):
+            why.append(f"rules {rules[name]} instead of {version}")
+        if why:
+            found[name] = f"does not fit {newest}: {'; '.join(why)}; record anew"
+    return found
 
 
 def _sessions_root(workspace: Path, data_dir: str) -> Path:
@@ -138,9 +188,12 @@ def train_levels(
         raise ValueError(f"train: there is no level {level!r}; use {', '.join(LEVELS)} or all")
     asked, training = TrainOptions(**options), training or TrainingSettings()
     began_s = time.monotonic()
-    sessions, left_out = load_sessions(workspace, asked.game or ARENA_PROFILE.name, asked.data_dir, report)
+    sessions, left_out = load_sessions(workspace, asked.game or ARENA_PROFILE.name, asked.data_dir, report, training.perturbed)
     target = Path(asked.output_dir) if asked.output_dir else workspace
-    notes = [f"{len(sessions)} sessions, {sum(len(s) for s in sessions)} steps", *(f"left out: {line}" for line in left_out)]
+    notes = [
+        f"{len(sessions)} sessions, {sum(len(s) for s in sessions)} steps",
+        *(line if line.endswith("are learnt from") else f"left out: {line}" for line in left_out),
+    ]
     forward = _noting(report)
     for note in notes:
         report(Progress("reading sessions", 0.0, message=note))
@@ -189,18 +242,28 @@ def _train(
         folds=2 if asked.quick else 3,
         seed=seed,
     )
+    about = {"perturbed": training.perturbed, **_rules_of(sessions[0].profile)}
     if len(wanted) == len(LEVELS):
         detector = _detector_files(sessions[0].profile, target)
         folder = _policy_folder(target, asked.name)
-        result = train_all(sessions, settings, dict(runs.items()), folder, report, asked.resume, detector=detector)
+        result = train_all(sessions, settings, dict(runs.items()), folder, report, asked.resume, detector=detector, about=about)
         return dict(result.levels), result.policy
     if wanted[0] == "strategist":
-        done = strategist.train(sessions, settings.strategist, runs["strategist"], report, asked.resume)
+        done = strategist.train(sessions, settings.strategist, runs["strategist"], report, asked.resume, about=about)
     elif wanted[0] == "tactician":
-        done = tactician.train(sessions, settings.tactician, runs["tactician"], report, asked.resume)
+        done = tactician.train(sessions, settings.tactician, runs["tactician"], report, asked.resume, about=about)
     else:
-        done = executor.train(sessions, settings.executor, runs["executor"], report, asked.resume)
+        done = executor.train(sessions, settings.executor, runs["executor"], report, asked.resume, about=about)
     return {wanted[0]: done}, None
+
+
+def _rules_of(profile: GameProfile) -> dict[str, int]:
+    """The version of the embedded game's rules, for the card; another game's is its own affair."""
+    if profile.name != ARENA_PROFILE.name:
+        return {}
+    from league.arena.skirmish import RULES_VERSION
+
+    return {"rules_version": RULES_VERSION}
 
 
 def play_s(sessions: Sequence[Steps]) -> float:
@@ -225,8 +288,10 @@ def _with(level_settings: Any, training: TrainingSettings, level: Level, asked: 
         learning_rate=asked.lr or lr,
         device=asked.device,
         seed=seed,
+        mixed_precision=training.mixed_precision,
     )
-    return replace(level_settings, loop=loop)
+    sampling = replace(level_settings.sampling, live=training.live_sampling, reaction_lag_ticks=training.reaction_lag_ticks)
+    return replace(level_settings, loop=loop, sampling=sampling, augment=training.augment)
 
 
 def _run_dir(target: Path, level: Level, asked: TrainOptions) -> Path:

@@ -7,7 +7,7 @@ seen the answer. The policy gets the upper layers trained on everything.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -62,8 +62,9 @@ def train_all(
     resume: bool = False,
     stop: Callable[[], bool] = lambda: False,
     detector: Sequence[Path] = (),
+    about: Mapping[str, Any] | None = None,
 ) -> AllResult:
-    """Train the three levels into ``run_dirs`` (by level) and write the bundle ``policy_dir``.
+    """Train the three levels into ``run_dirs`` (by level) and write the bundle ``policy_dir``. ``about``: more for the cards.
 
     Raises what the levels raise, and CheckpointError when the bundle's folder exists.
     """
@@ -75,7 +76,7 @@ def train_all(
     top, middle, bottom = seeded  # type: StrategistSettings, TacticianSettings, ExecutorSettings
 
     done["strategist"] = strategist.train(
-        sessions, top, run_dirs["strategist"], part_of(report, 0.0, 0.1, "strategist "), resume, stop, split
+        sessions, top, run_dirs["strategist"], part_of(report, 0.0, 0.1, "strategist "), resume, stop, split, about=about
     )
     if done["strategist"].interrupted:
         return AllResult(done, None)
@@ -83,7 +84,7 @@ def train_all(
     if modes is None:
         return AllResult(done, None)
     middle_report = part_of(report, 0.2, 0.25, "tactician ")
-    done["tactician"] = tactician.train(sessions, middle, run_dirs["tactician"], middle_report, resume, stop, split, modes)
+    done["tactician"] = tactician.train(sessions, middle, run_dirs["tactician"], middle_report, resume, stop, split, modes, about)
     if done["tactician"].interrupted:
         return AllResult(done, None)
     fold_report = part_of(report, 0.45, 0.2, "tactician folds ")
@@ -92,7 +93,7 @@ def train_all(
         return AllResult(done, None)
     bottom_report = part_of(report, 0.65, 0.35, "executor ")
     given = Conditioning(modes, targets)
-    done["executor"] = executor.train(sessions, bottom, run_dirs["executor"], bottom_report, resume, stop, split, given)
+    done["executor"] = executor.train(sessions, bottom, run_dirs["executor"], bottom_report, resume, stop, split, given, about)
     if done["executor"].interrupted:
         return AllResult(done, None)
     profile = sessions[0].profile

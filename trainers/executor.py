@@ -8,7 +8,7 @@ refractory times are tuned on the validation part and stored in the card.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -174,9 +174,10 @@ def train(
     stop: Callable[[], bool] = lambda: False,
     split: Split | None = None,
     given: Conditioning | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Result:
     """Train on sessions. ``given`` is what the upper layers said (out of fold); without it they are taken as silent for
-    half of the examples."""
+    half of the examples. ``about``: more for the card."""
     check_sessions(sessions)
     notes: list[str] = []
     sessions = without_bad_rows(sessions, notes)
@@ -218,7 +219,7 @@ def train(
     card = make_card(
         "executor",
         profile,
-        **common_card(sessions),
+        **common_card(sessions, about),
         normaliser={"slots": slots.to_json(), "context": context.to_json()},
         split=split.to_json(),
         recipe=recipe_of(settings),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from data.features import FEATURE_VERSION, Feature
-from data.profile import GameProfile
+from data.same_game import differences
 from data.steps import Steps
 from data.windows import Part, stretches
 from trainers.loop import TrainingError
@@ -45,36 +45,6 @@ def check_sessions(sessions: Sequence[Steps]) -> None:
     for i, steps in enumerate(sessions):
         if differing := differences(sessions[0].profile, steps.profile):
             raise TrainingError(f"session {i} does not fit the first: {'; '.join(differing)}; train them apart")
-
-
-def differences(first: GameProfile, other: GameProfile) -> list[str]:
-    """What of two profiles must be the same for one policy to learn from both, and is not: a phrase for each."""
-    found: list[str] = []
-    pairs: list[tuple[str, Any, Any]] = [
-        ("game", first.name, other.name),
-        ("keys", first.keys, other.keys),
-        ("classes", [(c.name, c.role) for c in first.classes], [(c.name, c.role) for c in other.classes]),
-        ("gauges, flags, choices and cooldowns", _readings(first), _readings(other)),
-    ]
-    for what, mine, theirs in pairs:
-        if mine == theirs:
-            continue
-        if isinstance(mine, str):
-            found.append(f"{what} {theirs} instead of {mine}")
-            continue
-        lacks, has = [_name(v) for v in mine if v not in theirs], [_name(v) for v in theirs if v not in mine]
-        words = [f"{word} {', '.join(names)}" for word, names in (("lacks", lacks), ("has", has)) if names]
-        found.append(f"{what}: {' and '.join(words) or 'in another order'}")
-    return found
-
-
-def _readings(profile: GameProfile) -> list[str]:
-    choices = [f"{name} of {size}" for name, size in profile.choice_sizes().items()]
-    return [*profile.level_names(), *profile.flag_names(), *choices, *profile.cooldown_names()]
-
-
-def _name(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value[0]} ({value[1]})"
 
 
 def usable_parts(steps: Steps, part: Part) -> list[tuple[int, int]]:
@@ -149,7 +119,7 @@ def recipe_of(settings: Any) -> dict[str, Any]:
     return {name: value for name, value in asdict(settings).items() if name != "loop"}
 
 
-def common_card(sessions: Sequence[Steps]) -> dict[str, Any]:
-    """What every level's card says of its data."""
+def common_card(sessions: Sequence[Steps], about: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What every level's card says of its data, and what whoever trains knows ``about`` it (the game's rules version)."""
     seconds = sum(float(s.time_ns[-1] - s.time_ns[0]) / 1e9 for s in sessions if len(s))
-    return {"features": FEATURE_VERSION, "sessions": len(sessions), "seconds": round(seconds, 1)}
+    return {"features": FEATURE_VERSION, "sessions": len(sessions), "seconds": round(seconds, 1), **(about or {})}

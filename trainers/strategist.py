@@ -7,9 +7,10 @@ given; rare modes weigh more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -110,8 +111,10 @@ def train(
     stop: Callable[[], bool] = lambda: False,
     split: Split | None = None,
     labels: Sequence[NDArray[np.int8]] | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Train on sessions. ``labels`` int8 [T] of each session override the hindsight rules (-1: unlabelled)."""
+    """Train on sessions. ``labels`` int8 [T] of each session override the hindsight rules (-1: unlabelled); ``about``: more
+    for the card."""
     check_sessions(sessions)
     notes: list[str] = []
     sessions = without_bad_rows(sessions, notes)
@@ -146,7 +149,7 @@ def train(
     card = make_card(
         "strategist",
         sessions[0].profile,
-        **common_card(sessions),
+        **common_card(sessions, about),
         normaliser={"summary": normaliser.to_json()},
         split=split.to_json(),
         history=settings.history,

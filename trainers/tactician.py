@@ -7,9 +7,10 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -133,9 +134,10 @@ def train(
     stop: Callable[[], bool] = lambda: False,
     split: Split | None = None,
     modes: Sequence[NDArray[np.int64]] | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Result:
     """Train on sessions. ``modes`` int64 [T, V] of each session are what the Strategist said (out of fold); without them
-    half of the examples get the label and the rest no mode."""
+    half of the examples get the label and the rest no mode. ``about``: more for the card."""
     check_sessions(sessions)
     notes: list[str] = []
     sessions = without_bad_rows(sessions, notes)
@@ -176,7 +178,7 @@ def train(
     card = make_card(
         "tactician",
         profile,
-        **common_card(sessions),
+        **common_card(sessions, about),
         normaliser={"tracks": tracks.to_json(), "context": context.to_json()},
         split=split.to_json(),
         recipe=recipe_of(settings),

@@ -132,6 +132,15 @@ def test_what_does_not_fit_is_refused_by_name(bundle: Path, tmp_path: Path) -> N
     assert load_policy(moved).name == "moved"
 
 
+def test_a_policy_of_other_arena_rules_is_refused(bundle: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(bundle, old)
+    found = load(old / "tactician")
+    save(old / "tactician", found.tensors, {**found.card, "rules_version": 1})
+    with pytest.raises(CheckpointError, match=r"tactician: learnt by arena rules 1, here they are 2"):
+        load_policy(old)
+
+
 def test_a_policy_flies_without_torch(bundle: Path) -> None:
     code = """
 import sys

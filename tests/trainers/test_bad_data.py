@@ -11,12 +11,13 @@ import torch
 
 from data.features import Feature
 from data.profile import ARENA_PROFILE
+from data.same_game import differences
 from data.steps import Steps
 from tests.trainers.synthetic import session
 from trainers import executor, strategist, tactician
 from trainers.device import Precision
 from trainers.loop import LoopSettings, TrainingError
-from trainers.prepare import differences, drop_bad_rows, without_bad_rows
+from trainers.prepare import drop_bad_rows, without_bad_rows
 
 LEVELS = [strategist, tactician, executor]
 

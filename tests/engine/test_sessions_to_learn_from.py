@@ -1,0 +1,71 @@
+"""Which sessions, and which stretches of them, a training is given: those of the game as it is today, perturbed ones as asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.metadata import Source
+from data.profile import ARENA_PROFILE, GameProfile
+from data.session import SessionWriter
+from data.windows import stretches
+from engine.training import NothingToLearn, load_sessions
+from league.arena.skirmish import RULES_VERSION
+from tests.support.sessions import FRAME_NS, START_NS, frame, step
+
+
+def record(workspace: Path, profile: GameProfile = ARENA_PROFILE, rules: int | None = RULES_VERSION, perturbed: bool = False) -> str:
+    """60 steps, of which 20 to 29 may be perturbed."""
+    details = {} if rules is None else {"rules_version": rules}
+    source = Source(kind="arena", description="skirmish")
+    writer = SessionWriter.create(workspace, "play", profile, source, 30.0, (64, 48), start_ns=START_NS, details=details)
+    for number in range(60):
+        writer.write_frame(frame(number))
+        writer.write_step(step(number))
+    if perturbed:
+        writer.mark("perturbed", START_NS + 20 * FRAME_NS + 5_000_000, START_NS + 30 * FRAME_NS + 5_000_000)
+    writer.close("saved")
+    return writer.id
+
+
+def test_perturbed_stretches_are_learnt_from_or_left_out_and_told_either_way(tmp_path: Path) -> None:
+    name = record(tmp_path, perturbed=True)
+    (steps,), told = load_sessions(tmp_path, "arena")
+    assert steps.left_out is None
+    assert told == [f"{name}: 1 perturbed stretches (10 rows, 0 s) are learnt from"]
+    (steps,), told = load_sessions(tmp_path, "arena", perturbed="without")
+    assert steps.left_out is not None
+    assert np.flatnonzero(steps.left_out).tolist() == list(range(20, 30))
+    assert stretches(steps) == [(0, 20), (30, 60)]
+    assert told == [f"{name}: 1 perturbed stretches (10 rows, 0 s) are left out"]
+
+
+def test_sessions_of_other_rules_or_classes_are_left_out_by_name(tmp_path: Path) -> None:
+    today, unversioned = record(tmp_path), record(tmp_path, rules=None)
+    before = record(tmp_path, rules=RULES_VERSION - 1)
+    last = ARENA_PROFILE.classes[-1]
+    other = record(tmp_path, ARENA_PROFILE.model_copy(update={"classes": ARENA_PROFILE.classes[:-1]}))
+    sessions, told = load_sessions(tmp_path, "arena")
+    assert len(sessions) == 2
+    assert sorted(told) == sorted([
+        f"{before}: does not fit the game of today: rules {RULES_VERSION - 1} instead of {RULES_VERSION}; record anew",
+        f"{other}: does not fit the game of today: classes: lacks {last.name} ({last.role}); record anew",
+    ])  # fmt: skip
+    assert not any(line.startswith((f"{today}:", f"{unversioned}:")) for line in told)
+
+
+def test_of_another_game_the_newest_session_says_what_fits(tmp_path: Path) -> None:
+    game = ARENA_PROFILE.model_copy(update={"name": "mine"})
+    older = record(tmp_path, game.model_copy(update={"keys": game.keys[:-1]}), rules=None)
+    newest = record(tmp_path, game, rules=None)
+    sessions, told = load_sessions(tmp_path, "mine")
+    assert len(sessions) == 1
+    assert told == [f"{older}: does not fit {newest}: keys: lacks {game.keys[-1]}; record anew"]
+
+
+def test_nothing_that_fits_is_nothing_to_learn_from(tmp_path: Path) -> None:
+    record(tmp_path, rules=RULES_VERSION - 1)
+    with pytest.raises(NothingToLearn, match="rules 1 instead of 2"):
+        load_sessions(tmp_path, "arena")
