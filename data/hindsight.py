@@ -22,7 +22,7 @@ What holds in a row, the first of these:
 6. **weak**: an enemy in threat range and hp below the profile's ``low_hp``: FLEE.
 7. **stretch**: what the last click began: FIGHT for ``AHEAD_S`` while its target is there and no lock on it came and went; FLEE and
    CAUTIOUS while an enemy is in threat range.
-8. **next**: between two stretches that are at most ``BETWEEN_S`` apart, and ``LEAD_S`` before a click or a new lock: what comes.
+8. **next**: between two stretches that are at most ``AHEAD_S`` apart, and ``LEAD_S`` before a click or a new lock: what comes.
    Where nothing is ever clicked, ``AHEAD_S`` before a new lock.
 9. **closing on loot**, where nothing is ever clicked: LOOT.
 10. **wary**: an enemy in threat range, and the ship stays or flies away from it over ``CHANGE_S``: CAUTIOUS.
@@ -65,7 +65,6 @@ HINDSIGHT_VERSION: Final = 2
 """Grows with any change of the rules above; stored with what was learnt from them."""
 AHEAD_S: Final = 2.0
 """How far the rules look ahead."""
-BETWEEN_S: Final = 1.5
 LEAD_S: Final = 0.3
 SEEN_S: Final = 0.2
 """The quickest player answers so long after what it sees."""
@@ -246,7 +245,7 @@ def _next(steps: Steps, clicks: Clicks, purposes: _Began, scene: _Scene, holds: 
     times = steps.time_ns
     mine = ~holds & (following < len(rows)) & (rows[safe] <= ahead(steps, AHEAD_S))
     last = np.maximum.accumulate(np.where(holds, np.arange(total), -1))
-    between = (last >= 0) & (times[rows[safe]] - times[np.maximum(last, 0)] <= BETWEEN_S * 1e9)
+    between = (last >= 0) & (times[rows[safe]] - times[np.maximum(last, 0)] <= AHEAD_S * 1e9)
     soon = times[rows[safe]] - times <= (LEAD_S if len(clicks) else AHEAD_S) * 1e9
     return _Began(np.where(mine & (between | soon), safe, -1), modes, ids)
 
