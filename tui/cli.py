@@ -182,12 +182,24 @@ def _dispatch(invocation: Invocation, rest: list[str]) -> int:
 
         warnings.simplefilter("ignore")  # libraries warn programmers, not the person at the terminal
 
+    import typer
+
     command = getattr(import_module(f"tui.commands.{entry.module}"), entry.app)
     try:
-        command(args=rest[1:], prog_name=f"secondseat {name}", obj=invocation)
+        status = command(args=rest[1:], prog_name=f"secondseat {name}", obj=invocation, standalone_mode=False)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else int(done.code is not None)
-    return 0
+    except typer.Abort:  # a question that was not answered
+        say_error("not answered: nothing was done")
+        return 1
+    except Exception as error:
+        show = getattr(error, "show", None)  # only Typer's own errors have one: a word on the command line that it does not take
+        if show is None:
+            raise
+        error.__dict__["message"] = str(error.__dict__.get("message", "")).removeprefix("Value error, ")
+        show()
+        return int(getattr(error, "exit_code", 2))
+    return status if isinstance(status, int) else 0
 
 
 def _unknown(name: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic_core import ErrorDetails
 
 from data.settings import LEVELS, Settings
 from engine.source_spec import region_from_text
@@ -137,7 +138,7 @@ def from_kept(form: str, kept: Mapping[str, object]) -> tuple[Parameters, tuple[
             for detail in error.errors():
                 name = str(detail["loc"][0])
                 if name in values:
-                    wrong.append(f"{form}.{name} = {values.pop(name)!r}: {detail['msg'].lower()}; the default is used")
+                    wrong.append(f"{form}.{name} = {values.pop(name)!r}: {_why(detail)}; the default is used")
 
 
 def arguments(parameters: Parameters) -> dict[str, Any]:
@@ -167,5 +168,13 @@ def refusal(model: type[Parameters], values: Mapping[str, Any]) -> dict[str, str
     try:
         model.model_validate(values)
     except ValidationError as error:
-        return {str(d["loc"][0]): f"{d['msg'][:1].lower()}{d['msg'][1:]}, not {d['input']!r}" for d in reversed(error.errors())}
+        return {
+            str(d["loc"][0]): _why(d) if d["type"] == "value_error" else f"{_why(d)}, not {d['input']!r}" for d in reversed(error.errors())
+        }
     return {}
+
+
+def _why(detail: ErrorDetails) -> str:
+    """What is wrong with a value, in our own words where they are ours."""
+    text = detail["msg"].removeprefix("Value error, ")
+    return f"{text[:1].lower()}{text[1:]}"

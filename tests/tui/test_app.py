@@ -175,6 +175,7 @@ async def test_a_region_with_negative_numbers_can_be_typed_and_kept(tmp_path: Pa
             region.value = typed
             await pilot.press("ctrl+r")
             assert told in screen_text(app)
+            assert "alue error" not in screen_text(app), "our own words, without the library's"
         window.value, region.value = "Game", "-1920,-200,640,360"
         await pilot.press("ctrl+r")
         assert "leave one of them empty" in screen_text(app)
@@ -308,13 +309,28 @@ async def test_stopping_a_job_asks() -> None:
 
 async def test_list_screens_open_and_close() -> None:
     async with face(FakeCenter(full_state())) as (app, pilot, _):
-        for key, word in (("question_mark", "Record"), ("i", "118 GB free"), ("g", "Full log"), ("s", "Sessions")):
+        for key, word in (("i", "118 GB free"), ("g", "Full log"), ("s", "Sessions"), ("question_mark", "Record")):
             await pilot.press(key)
             await pilot.pause()
             assert word in screen_text(app), key
             assert len(app.screen_stack) == 3
         await pilot.press("escape")
         assert isinstance(app.screen, LiveScreen)
+
+
+async def test_letters_are_looked_up_on_the_page_of_keys_and_not_done() -> None:
+    async with face(FakeCenter(full_state())) as (app, pilot, center):
+        await pilot.press("question_mark")
+        await pilot.pause()
+        await pilot.press("x", "r", "j")
+        assert center.commands == []
+        assert "r: Record. Here keys are only looked up" in screen_text(app)
+        await pilot.press("exclamation_mark")
+        assert [name for name, _ in center.commands] == ["stop_all"], "what must always work does"
+        await pilot.press("f5")
+        assert center.commands[-1][0] == "record_toggle"
+        await pilot.press("escape", "r")
+        assert len(center.commands) == 3
 
 
 async def test_the_next_step_leads_on() -> None:

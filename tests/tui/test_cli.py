@@ -358,3 +358,25 @@ def test_without_a_terminal_the_face_says_so(here: Path) -> None:
     done = subprocess.run([str(SCRIPT)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False)
     assert done.returncode == 2
     assert "not a terminal" in done.stderr
+
+
+def test_a_choice_that_is_none_is_told_in_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["record", "--source", "nonsense"]) == 2
+    said = capsys.readouterr().err
+    assert "Invalid value for '--source': 'nonsense' is not one of 'arena', 'screen', 'video'." in said
+    assert "Value error" not in said
+    assert cli.main(["labels", "set"]) == 2
+    assert "Missing argument 'ID'" in capsys.readouterr().err
+
+
+def test_a_question_that_nobody_answers_does_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import typer
+
+    from tui.commands import sessions
+
+    def ask(*words: object, **more: object) -> None:
+        raise typer.Abort
+
+    monkeypatch.setattr(sessions, "app", ask)
+    assert cli.main(["sessions", "empty"]) == 1
+    assert capsys.readouterr().err == "secondseat: not answered: nothing was done\n"

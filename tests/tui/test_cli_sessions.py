@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from data.metadata import Stretch, read_metadata, write_metadata
 from tests.support.sessions import write_session
 from tui import cli
 
@@ -201,3 +202,20 @@ def test_a_narrow_terminal_shows_fewer_columns(
         assert "saved" in row
         assert row.endswith("First flight")
         assert ("events" in head, columns < 80 or len(row) <= columns) == (columns == 200, True)
+
+
+def test_a_closed_window_is_told_once(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_session(workspace)
+    metadata = read_metadata(folder)
+    metadata.notes = ["window closed", "merged from two"]
+    write_metadata(folder, metadata)
+    assert cli.main(["sessions", "show", "last"]) == 0
+    assert "window closed; merged from two" in capsys.readouterr().out, "without a gap that tells it"
+    start = metadata.clock.monotonic_ns
+    metadata.gaps = [Stretch(start_ns=start + 10**9, end_ns=start + 2 * 10**9, reason="window 'the game' is closed")]
+    write_metadata(folder, metadata)
+    assert cli.main(["sessions", "show", "last"]) == 0
+    said = capsys.readouterr().out
+    assert "window closed" not in said, "the gap says it"
+    assert "1.0 s window 'the game' is closed" in said
+    assert "merged from two" in said

@@ -19,9 +19,9 @@ from textual.widgets import Input
 from data import labels
 from data.catalog import list_sessions
 from engine.record_arena import record_session
-from tests.support.sessions import write_session
+from tests.support.sessions import event, frame, new_writer, step, write_session
 from tui.app import SecondseatApp
-from tui.screens import session_parts
+from tui.screens import session_parts, session_view
 from tui.screens.dialogs import AskText
 from tui.screens.play import PlayPane
 from tui.screens.session import SessionPane, SessionScreen
@@ -254,3 +254,38 @@ async def test_play_of_the_arena_is_shown_with_its_lanes_targets_and_pictures(tm
         assert play.marks is not None
         times_ms = (play.marks.times_ns - play.marks.zero_ns) // 1_000_000
         assert play.marks.point_at(play.marks.zero_ns + int(times_ms[-1]) * 1_000_000) is not None
+
+
+async def test_a_session_that_is_being_recorded_grows_on_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_view, "LIVE_S", 0.05)
+    writer = new_writer(tmp_path / "workspace")
+
+    def record(numbers: range) -> None:
+        for number in numbers:
+            writer.write_frame(frame(number))
+            writer.write_event(event(number))
+            writer.write_step(step(number))
+        writer.flush()
+
+    record(range(60))
+    async with page(writer.folder) as (app, pilot, pane):
+        assert pane.loaded is not None
+        assert pane.loaded.info.live
+        assert "recording" in screen_text(app)
+        begin = pane.loaded.timeline.end_ns
+        record(range(60, 120))
+        await until(lambda: (app.update_all(), pane.loaded is not None and pane.loaded.timeline.end_ns > begin)[1])
+        assert pane.view is not None
+        assert pane.view.end_ns == pane.loaded.timeline.end_ns, "all of it is seen still"
+        assert pane.view.span_ns >= pane.view.end_ns - pane.view.start_ns
+        assert pane.cursor_ns == pane.view.start_ns, "the cursor stays where it was"
+        await pilot.press("end")
+        grown = pane.loaded.timeline.end_ns
+        record(range(120, 180))
+        await until(lambda: (app.update_all(), pane.loaded is not None and pane.loaded.timeline.end_ns > grown)[1])
+        assert pane.cursor_ns == pane.loaded.timeline.end_ns, "at the end it stays at the end"
+        writer.close("saved")
+        await until(lambda: (app.update_all(), pane.loaded is not None and not pane.loaded.info.live)[1])
+        read = pane.loaded
+        await pilot.pause(0.2)
+        assert pane.loaded is read, "what is saved is not read again"

@@ -100,8 +100,14 @@ def _facts(info: SessionInfo, metadata: Metadata, timeline: Timeline) -> list[tu
         ("labels", str(info.labels) if info.labels else ""),
         ("note", info.note),
         ("recovered", metadata.recovery.message if metadata.recovery else ""),
-        ("notes", "; ".join(metadata.notes)),
+        ("notes", "; ".join(_notes(metadata))),
     ]
+
+
+def _notes(metadata: Metadata) -> list[str]:
+    """The remarks, without what a gap tells already."""
+    closed = any(gap.reason.endswith("is closed") for gap in metadata.gaps)
+    return [note for note in metadata.notes if not (closed and note == "window closed")]
 
 
 def _print_pairs(console: Console, pairs: Sequence[tuple[str, str]], palette: Palette) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rich.text import Text
+from textual import events
 
 from engine.state import EngineState
 from tui.panes.base import LinesPane, cut
 from tui.registry import SCOPE_TITLES, Action, Scope
 from tui.screens.lists import ListPane, ListScreen
+
+ALWAYS_WORK: Final = ("keys", "keys_filter", "stop_all", "palette", "quit", "detach")
+"""What its keys do on this page too."""
+MOVES: Final = ("j", "k")
 
 
 class KeysPane(ListPane):
@@ -20,6 +27,18 @@ class KeysPane(ListPane):
 
     def key_words(self) -> list[tuple[str, str]]:
         return [*super().key_words(), ("up down", "scroll"), ("esc", "back")]
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter that is tried here is to be looked up, not to be done; what must always work does."""
+        letter = event.character is not None and event.character.isalpha() and event.key not in MOVES
+        if not letter or any(event.key in self.face.registry[name].keys for name in ALWAYS_WORK if name in self.face.registry):
+            super().on_key(event)
+            return
+        event.stop()
+        found = [action for action in self.face.registry.actions if event.key in action.keys and action.scope in (self._here, "app")]
+        if found:
+            does = next((action for action in found if action.scope == self._here), found[0])
+            self.face.tell("info", f"{event.key}: {does.title}. Here keys are only looked up: esc goes back, then it works", log=False)
 
     def compose_all(self, state: EngineState) -> list[Text]:
         palette, registry = self.look.palette, self.face.registry

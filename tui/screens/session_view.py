@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,10 @@ LEAST_TOP: Final = 7
 """Lines of facts and picture above the timeline."""
 MOST_TOP: Final = 22
 ZOOM: Final = 0.5
+LIVE_S: Final = 3.0
+"""How often a session that is being recorded is read anew, at most."""
+READING_SHARE: Final = 0.1
+"""Reading it takes no more than this share of the time."""
 
 
 def load(folder: Path) -> Loaded:
@@ -62,6 +67,8 @@ class TimelinePane(LinesPane):
         self._picture_of: Wish | None = None
         self._version = 0
         self._lanes_at = (0, 0)
+        self._next_read_s = float("inf")
+        """When a session that is being recorded is read anew."""
 
     # ---- reading
 
@@ -76,18 +83,39 @@ class TimelinePane(LinesPane):
     def reload(self) -> None:
         """Read everything anew; cursor and view stay."""
 
+        begun_s = time.monotonic()
+        self._next_read_s = float("inf")
+
+        def taken(loaded: Loaded) -> None:
+            now_s = time.monotonic()
+            if loaded.info.live:
+                self._next_read_s = now_s + max(LIVE_S, (now_s - begun_s) / READING_SHARE)
+            self._take(loaded)
+
         def failed(error: Exception) -> None:
             self._problem = one_line(error)
             self.redraw()
 
-        self.face.desk.quick(lambda: load(self.folder), self._take, failed)
+        self.face.desk.quick(lambda: load(self.folder), taken, failed)
 
     def _take(self, loaded: Loaded) -> None:
         first = self.loaded is None
+        if self.loaded is not None and self.view is not None and loaded.timeline.end_ns != self.view.end_ns:
+            self._grow(self.view, self.loaded.timeline.end_ns, loaded.timeline.end_ns)
         self.loaded, self._problem = loaded, ""
         if first:
             self.cursor_ns = loaded.timeline.start_ns
         self.redraw()
+
+    def _grow(self, view: lanes.View, before_ns: int, end_ns: int) -> None:
+        """More was recorded: who sees all of it sees all of it still, and a cursor at the end stays there."""
+        if view.span_ns >= view.end_ns - view.start_ns:
+            self.view = lanes.View.whole(view.start_ns, end_ns, view.columns)
+        else:
+            self.view = replace(view, end_ns=end_ns)
+        if self.cursor_ns >= before_ns and self.cursor_ns > view.start_ns:
+            self.cursor_ns = end_ns
+            self.view = self.view.showing(end_ns)
 
     def _found(self, wish: Wish, picture: list[Text], problem: str) -> None:
         """Called from the pictures' thread."""
@@ -107,6 +135,8 @@ class TimelinePane(LinesPane):
     # ---- drawing
 
     def show(self, state: EngineState) -> None:
+        if time.monotonic() >= self._next_read_s:
+            self.reload()
         width, height = self.size.width, self.size.height
         if width < NAME_WIDTH + 8 or height < 6:
             return
