@@ -144,7 +144,7 @@ def _mode(levels: Mapping[str, Any], width: int, look: Look) -> list[Text]:
         left.append(Text(" " * 18 + "".join(f"{name.lower()[:5]:>5} " for name in names), palette.dim, no_wrap=True))
         for name, row in zip(names, confusion, strict=True):
             total = sum(row)
-            line = Text(f"  {name.lower():<9}{total:>6,} ", palette.dim, no_wrap=True)
+            line = Text.assemble((f"  {name.lower():<9}{total:>6,} ", palette.dim), no_wrap=True)
             for n in row:
                 line.append_text(heat(n / total, look) if total else Text("    - ", palette.dim))
             left.append(line)
@@ -152,7 +152,7 @@ def _mode(levels: Mapping[str, Any], width: int, look: Look) -> list[Text]:
     if recalls:
         right = [_title("Found of each class", look)]
         for name, share in recalls.items():
-            line = Text(f"  {name.lower():<9}", palette.dim, no_wrap=True)
+            line = Text.assemble((f"  {name.lower():<9}", palette.dim), no_wrap=True)
             line.append_text(share_bar(share, 20, look))
             line.append(f" {figure(share)}")
             right.append(line)
@@ -176,7 +176,7 @@ def _sure(levels: Mapping[str, Any], look: Look, width: int) -> list[Text]:
             (f"{level} is right", right, f"off by {figure(found.error)}: {word}"),
             ("says it is", sure, f"{total:,} answers"),
         ):
-            line = Text(f"  {name:<16}", palette.dim, no_wrap=True)
+            line = Text.assemble((f"  {name:<16}", palette.dim), no_wrap=True)
             line.append_text(columns(row, look, 2, 1.0))
             line.append(f" {text}", "" if row is right else palette.dim)
             left.append(line)

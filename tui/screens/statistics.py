@@ -3,6 +3,7 @@ kept, so that the next look takes no time."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from data.statistics import SessionStatistics, Statistics
 
 TITLE: Final = "counting sessions"
+TAKE_S: Final = 1.0
+"""What was counted meanwhile is put among the rows so often: thousands are ordered anew each time."""
 Known = tuple[list["SessionInfo"], dict[str, "SessionStatistics"]]
 
 
@@ -50,6 +53,7 @@ class StatisticsPane(TablePane[Row]):
         self._unreadable: dict[str, str] = {}
         self._fresh: list[SessionStatistics] = []
         """Counted by the thread, not shown yet."""
+        self._next_take_s = 0.0
         self._waiting = False
         self._anew = False
         self._loaded_for: tuple[object, ...] = ()
@@ -110,8 +114,9 @@ class StatisticsPane(TablePane[Row]):
         if state.workspace and wanted != self._loaded_for:
             self._loaded_for = wanted
             self.reload()
-        if self._fresh:
+        if self._fresh and time.monotonic() >= self._next_take_s:
             self._take_fresh()
+            self._next_take_s = time.monotonic() + TAKE_S
         if self._waiting and self.face.desk.doing is None:
             self._count()
         super().show(state)

@@ -143,7 +143,7 @@ def histogram(title: str, shares: Mapping[str, int], rows: int, width: int, look
         items = [*items[: rows - 1], (f"{len(items) - rows + 1} more", sum(n for _, n in items[rows - 1 :]))]
     bar = max(4, width - 19 - max(len(f"{n:,}") for _, n in items))
     for name, n in items:
-        line = Text(f"  {name[:10]:<10} ", palette.dim, no_wrap=True)
+        line = Text.assemble((f"  {name[:10]:<10} ", palette.dim), no_wrap=True)
         line.append_text(share_bar(n / whole, bar, look))
         line.append(f" {n / whole:>4.0%}")
         line.append(f" {n:,}", palette.dim)
