@@ -231,7 +231,7 @@ def _action_figures(policy: Policy, said: Sequence[_Said], told: str) -> ActionF
             before.append(float(np.hypot(*((s.steps.cursor[earlier] - true) * size))))
             repeated = _repeated_click(s, row)
             if repeated is not None:
-                again.append(float(np.hypot(*((np.array(repeated) - true) * size))))
+                again.append(float(np.hypot(*((repeated[1] - true) * size))))
             if flat < 0:
                 continue
             track = int(s.steps.track_ids[flat])
@@ -239,7 +239,7 @@ def _action_figures(policy: Policy, said: Sequence[_Said], told: str) -> ActionF
             lands["chosen"].append(bool(actions.chosen[row - s.start] == track))
             lands["cursor"].append(_lies_on(s.steps, row, s.steps.cursor[earlier], track))
             if repeated is not None:
-                lands["again"].append(_lies_on(s.steps, row, np.array(repeated), track))
+                lands["again"].append(_lies_on(s.steps, *repeated, track))
         on_tracks = clicks[clicked >= 0]
         for tick in _fired(policy, s, told, left, "mouse_left").tolist():
             near = np.flatnonzero(np.abs(on_tracks - (tick + s.start)) <= NEAR_TICKS)
@@ -272,14 +272,17 @@ def _lies_on(steps: Steps, row: int, point: NDArray[Any], track: int) -> bool:
     return place >= 0 and int(tracks.ids[place]) == track
 
 
-def _repeated_click(s: _Said, row: int) -> tuple[float, float] | None:
-    """Where the second run clicks nearest in time to a click, within half a second; None when it does not."""
+def _repeated_click(s: _Said, row: int) -> tuple[int, NDArray[np.float64]] | None:
+    """Row and place of the second run's click nearest in time to a click, within half a second; None when there is none."""
     if s.again is None:
         return None
     times = s.steps.time_ns
     first, last = np.searchsorted(times[s.start : s.stop], [times[row] - CURSOR_BEFORE_S * 1e9, times[row] + CURSOR_BEFORE_S * 1e9])
     ticks = [i for i in range(int(first), int(last)) if any(name in MOUSE_BUTTONS for name in s.again[i].onsets)]
-    return s.again[min(ticks, key=lambda tick: abs(tick + s.start - row))].point if ticks else None
+    if not ticks:
+        return None
+    tick = min(ticks, key=lambda tick: abs(tick + s.start - row))
+    return tick + s.start, np.array(s.again[tick].point)
 
 
 def _onset_figures(policy: Policy, said: Sequence[_Said], told: str, place: int, name: str) -> OnsetFigures:

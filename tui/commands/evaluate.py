@@ -169,9 +169,9 @@ def _say_levels(board: Scoreboard) -> None:
         ]
     rows.append(("left click: sureness off by", _figure(board.actions["predicted"].calibration.error), "", ""))
     for name, found in board.actions["predicted"].onsets.items():
-        words = f"{found.even:.2f} evenly{_again(found.second_run)}"
-        rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), words, f"{found.true} pressed, {found.predicted} by the policy"))
-        rows.append((f"{name}: F1 in the very tick", _figure(found.exact), _again(found.second_run_exact).removeprefix(", "), ""))
+        exactly = f"in the very tick {_figure(found.exact)}{_again(found.second_run_exact)}"
+        counts = f"{found.true} pressed, {found.predicted} by the policy; {exactly}"
+        rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), f"{found.even:.2f} evenly{_again(found.second_run)}", counts))
     rows += [
         ("left click: late by", f"{board.best_lag:+d} ticks", "", f"F1 there {_figure(board.lag_sweep[board.best_lag])}"),
         ("causality", _figure(board.causality), "0 a copycat", "points that move when pictures are swapped"),
