@@ -34,10 +34,16 @@ def export(project: TeachProject, format: Format, folder: Path) -> str:
         boxes = write_label_studio(folder, project.names, rows)
     else:
         kept = held_out(pictures) if len(pictures) >= LEAST_PICTURES else set[str]()
-        parts = [("val" if p.id in kept else "train", project.file(p.id), p.boxes if p.state != "new" else None) for p in pictures]
-        boxes = write_yolo(folder, project.names, parts)
+        boxes = write_yolo(folder, project.names, [("val" if p.id in kept else "train", project.file(p.id), _said(p)) for p in pictures])
     back = f"secondseat games teach {project.profile.name} --import {folder}"
-    return f"{len(pictures)} pictures with {boxes} boxes are in {folder}; correct them, then: {back}"
+    nameless = sum(not box.name for p in pictures for box in p.boxes)
+    left = f" ({nameless} proposals have no class yet and are left out: the page shows them)" if nameless else ""
+    return f"{len(pictures)} pictures with {boxes} boxes are in {folder}{left}; correct them, then: {back}"
+
+
+def _said(picture: Picture) -> tuple[Box, ...] | None:
+    """What is said of a picture; None when that is nothing: an empty file would say that nothing is there."""
+    return picture.boxes if picture.state == "confirmed" or any(box.name for box in picture.boxes) else None
 
 
 @dataclass(frozen=True, slots=True)

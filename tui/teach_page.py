@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from aiohttp import web
 
-from engine.teach import STATES, Picture, Stale, State, TeachError, TeachProject, boxes_of_json
+from engine.teach import STATES, Picture, Stale, TeachError, TeachProject, boxes_of_json
 from tui.web_door import COOKIE, HEADERS, Door
 
 MAX_BODY: Final = 400_000
