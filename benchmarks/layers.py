@@ -30,7 +30,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.learnability import record
+from benchmarks.training_speed import record
 from trainers import tactician
 from trainers.loop import LoopSettings, tensors_of
 from trainers.networks import blocks
@@ -83,16 +83,16 @@ def trunk(layer: type[blocks.Layer]) -> blocks.Trunk:
 
 
 def medians(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median ms of each call, taking turns."""
+    """Median ms of processor time of each call, taking turns: one thread, so that is what a quiet machine would take."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         for _ in range(5):
             call()
     for _ in range(rounds):
         for name, call in calls.items():
-            began = time.perf_counter()
+            began = time.process_time()
             call()
-            times[name].append((time.perf_counter() - began) * 1e3)
+            times[name].append((time.process_time() - began) * 1e3)
     return {name: statistics.median(values) for name, values in times.items()}
 
 
@@ -128,7 +128,7 @@ def speeds(rounds: int) -> dict[str, dict[str, dict[str, float]]]:
 
 def skill(minutes: float, seeds: int) -> dict[str, list[float]]:
     """Variant -> the share of right targets on held-out play, by seed."""
-    sessions = record(minutes, "emulated", 0.0)
+    sessions = record(minutes)
     loop = LoopSettings(15, 64, 3e-4, patience=15, checkpoints=False)
     plans = [(name, layer, tactician.QUICK.smoothing) for name, layer in VARIANTS.items() if name != "norm before, explicit"]
     plans.append(("norm before, fused, no smoothing", blocks.Layer, 0.0))

@@ -231,7 +231,7 @@ class StrategistSettings(LevelSettings):
 
     epochs: Epochs = 100
     batch_size: BatchSize = 32
-    lr: LearningRate = 1e-4
+    lr: LearningRate = 3e-4
     quick_epochs: QuickEpochs = 20
     quick_batch_size: QuickBatchSize = 32
     quick_lr: QuickLearningRate = 3e-4
@@ -244,7 +244,7 @@ class TacticianSettings(LevelSettings):
 
     epochs: Epochs = 80
     batch_size: BatchSize = 64
-    lr: LearningRate = 1e-4
+    lr: LearningRate = 3e-4
     quick_epochs: QuickEpochs = 15
     quick_batch_size: QuickBatchSize = 64
     quick_lr: QuickLearningRate = 3e-4

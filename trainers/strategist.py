@@ -37,9 +37,9 @@ CLOCK_HZ = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StrategistSettings:
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(100, 32, 1e-4, patience=10))
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(100, 32, 3e-4, patience=10))
     history: int = 32
-    phases: int = 4
+    phases: int = 8
     width: int = 64
     layers: int = 2
     heads: int = 2
@@ -49,7 +49,7 @@ class StrategistSettings:
     augment: Augment = "auto"
 
 
-QUICK = StrategistSettings(LoopSettings(20, 32, 3e-4, patience=10))
+QUICK = StrategistSettings(LoopSettings(20, 32, 3e-4, patience=10), phases=4)
 
 
 @dataclass(frozen=True, slots=True)

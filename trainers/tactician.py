@@ -38,7 +38,7 @@ CLOCK_HZ = 5.0
 
 @dataclass(frozen=True, slots=True)
 class TacticianSettings:
-    loop: LoopSettings = field(default_factory=lambda: LoopSettings(80, 64, 1e-4, patience=4))
+    loop: LoopSettings = field(default_factory=lambda: LoopSettings(80, 64, 3e-4, patience=4))
     phases: int = 1
     width: int = 64
     layers: int = 2

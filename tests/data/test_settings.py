@@ -344,10 +344,10 @@ def test_the_default_workspace_is_the_users_data_folder(here: Path) -> None:
 
 def test_training_schedules_are_the_documented_ones() -> None:
     training = Settings().training
-    assert [training.level(name).schedule("standard") for name in LEVELS] == [(100, 32, 1e-4), (80, 64, 1e-4), (60, 128, 3e-4)]
+    assert [training.level(name).schedule("standard") for name in LEVELS] == [(100, 32, 3e-4), (80, 64, 3e-4), (60, 128, 3e-4)]
     assert [training.level(name).schedule("quick") for name in LEVELS] == [(20, 32, 3e-4), (15, 64, 3e-4), (10, 128, 5e-4)]
-    assert [training.level(name).schedule("small") for name in LEVELS] == [(150, 16, 1e-4), (120, 32, 1e-4), (100, 64, 3e-4)]
-    assert [training.level(name).schedule("large") for name in LEVELS] == [(80, 64, 1e-4), (60, 128, 1e-4), (40, 256, 3e-4)]
+    assert [training.level(name).schedule("small") for name in LEVELS] == [(150, 16, 3e-4), (120, 32, 3e-4), (100, 64, 3e-4)]
+    assert [training.level(name).schedule("large") for name in LEVELS] == [(80, 64, 3e-4), (60, 128, 3e-4), (40, 256, 3e-4)]
 
 
 def test_ones_own_schedule_goes_before_the_amount_of_play() -> None:
