@@ -18,13 +18,16 @@ TOLD: Final[Mapping[str, str]] = {"predicted": "predicted, as in flight", "dropp
 """What the Executor was told of the target, in words."""
 _MODE: Final = (
     *("seconds", "accuracy", "balanced_accuracy", "majority", "persistence", "second_run", "second_run_balanced"),
-    *("recalls", "confusion", "calibration"),
+    *("persistence_balanced", "recalls", "confusion", "calibration"),
 )
 _TARGET: Final = (
     *("decisions", "accuracy", "on_target", "crowds", "crowd_decisions", "nearest", "nearest_in_crowds", "persistence", "none_share"),
-    *("second_run", "second_run_in_crowds", "calibration"),
+    *("second_run", "second_run_in_crowds", "nearest_enemy", "nearest_enemy_in_crowds", "persistence_in_crowds", "calibration"),
 )
-_ACTION: Final = ("point_px", "cursor_before_px", "lands", "second_run_px", "second_run_lands", "onsets")
+_ACTION: Final = (
+    *("clicks", "own_clicks", "cursor_lands", "calibration"),
+    *("point_px", "cursor_before_px", "lands", "second_run_px", "second_run_lands", "onsets"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,10 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
             "mode",
             "balanced accuracy",
             number(mode, "balanced_accuracy"),
-            bases=(Base("one answer always", 1 / len(recalls) if recalls else NAN),),
+            bases=(
+                Base("one answer always", 1 / len(recalls) if recalls else NAN),
+                Base("as before", number(mode, "persistence_balanced")),
+            ),
             again=number(mode, "second_run_balanced"),
         ),
         Figure(
@@ -130,14 +136,22 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
             "target",
             "right where there is one",
             number(target, "on_target"),
-            bases=(Base("the nearest", number(target, "nearest")), Base("as before", number(target, "persistence"))),
+            bases=(
+                Base("the nearest", number(target, "nearest")),
+                Base("the nearest enemy", number(target, "nearest_enemy")),
+                Base("as before", number(target, "persistence")),
+            ),
             again=number(target, "second_run"),
         ),
         Figure(
             "target",
             "in crowds",
             number(target, "crowds"),
-            bases=(Base("the nearest", number(target, "nearest_in_crowds")),),
+            bases=(
+                Base("the nearest", number(target, "nearest_in_crowds")),
+                Base("the nearest enemy", number(target, "nearest_enemy_in_crowds")),
+                Base("as before", number(target, "persistence_in_crowds")),
+            ),
             again=number(target, "second_run_in_crowds"),
         ),
     ]
@@ -147,6 +161,7 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
             "action",
             "clicks on the true track",
             number(levels, "actions", "predicted", "lands"),
+            bases=(Base("the cursor", number(levels, "actions", "predicted", "cursor_lands")),),
             again=number(levels, "actions", "predicted", "second_run_lands"),
         )
     )

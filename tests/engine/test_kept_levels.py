@@ -26,6 +26,19 @@ def test_figures_stand_beside_what_needs_no_skill() -> None:
     assert found["left click, F1 in 2 ticks"].again == 0.83
 
 
+def test_every_baseline_that_was_kept_counts() -> None:
+    made = levels(skill=0.7)
+    made["mode"]["persistence_balanced"] = 0.74
+    made["target"] |= {"nearest_enemy": 0.5, "nearest_enemy_in_crowds": 0.6, "persistence_in_crowds": 0.4}
+    made["actions"]["predicted"] |= {"cursor_lands": 0.3, "clicks": 214, "points_at": 0.9}
+    found = {figure.name: figure for figure in kept_levels.figures(made)}
+    assert found["balanced accuracy"].above is False
+    assert found["right where there is one"].hardest == 0.66
+    assert (found["in crowds"].hardest, found["in crowds"].above) == (0.6, False)
+    assert found["clicks on the true track"].above is True
+    assert kept_levels.others(made, "action") == [("points at", 0.9)]
+
+
 def test_details_of_the_levels() -> None:
     made = levels(skill=0.7)
     assert kept_levels.told(made) == ["predicted", "dropped", "true"]
