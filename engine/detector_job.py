@@ -15,19 +15,21 @@ from data.profile import ARENA_PROFILE, GameProfile
 from data.workspace import Workspace
 from engine.arena_pictures import BOX_SCALES, HELD_OUT_SEED, SEEN_LOOKS, TRAIN_SEED, picture_version, write_yolo_folder
 from engine.arena_pictures import pictures as labelled_pictures
-from engine.perception.card import DetectorCard, file_sha256
+from engine.perception.card import DetectorCard, DetectorError, file_sha256
 from engine.perception.detector import Detector, open_detector
 from engine.perception.judging import Labelled, judge
 from engine.perception.tracker import BEGIN_AT
 from engine.runtime.progress import EtaReport, Progress, Report, ignore, part
 from league.arena import sizes
 from league.arena.looks import HELD_OUT
-from trainers.detector import DetectorProgress, DetectorSettings, TrainedDetector, export_onnx, train_detector
-from trainers.networks.yolo import NETWORK, require_ultralytics, save_weights
+from trainers.detector import DetectorProgress, DetectorSettings, TrainedDetector, export_onnx, train_detector, usable_device
+from trainers.networks.yolo import NETWORK, build_network, load_weights, require_ultralytics, save_weights
 
 JUDGED_SEED: Final = HELD_OUT_SEED + 1_500_000
 """World seeds that neither training nor the choice of the best epoch has seen."""
 LARGE_PX: Final = 14.0
+MOST_EXPORT_GAP: Final = 0.01
+"""An exported detector may be so far from its torch network, in mean average precision."""
 COMMAND: Final = "secondseat train detector --source arena"
 
 
@@ -41,6 +43,9 @@ class DetectorResult:
 
     def __str__(self) -> str:
         state = "" if self.complete else " (stopped early)"
+        gap = self.figures["exports"]["largest_difference"]
+        if gap > MOST_EXPORT_GAP:
+            state += f"; its exports differ by {gap:.3f} mAP from torch: fly the .safetensors instead"
         precision = f"mAP50 {self.figures['map50']:.2f}, mAP50-95 {self.figures['map50_95']:.2f}"
         return f"{self.weights.parent.name}/{self.weights.name}: {precision}{state}"
 
@@ -60,13 +65,16 @@ def train_arena_detector(
 
     Makes its own pictures (in the run's folder, removed afterwards). Ctrl-C while it trains saves and judges what was
     learnt so far; while it makes pictures it raises KeyboardInterrupt. ``start_from`` are tensors of an earlier run.
-    ``changed``: fields of the settings by name (``epochs=3``).
+    ``changed``: fields of the settings by name (``epochs=3``); device ``auto`` is a GPU where there is one.
 
     Raises WorkspaceError when the workspace cannot be written to, trainers.networks.yolo.DetectorTrainingError when
-    Ultralytics is missing.
+    Ultralytics is missing, the device is not there, or ``start_from`` is not of this network.
     """
     require_ultralytics()  # not after ten minutes of making pictures
     chosen = replace(settings if settings is not None else DetectorSettings(), **changed)
+    chosen = replace(chosen, device=usable_device(chosen.device))
+    if start_from is not None:
+        load_weights(build_network(sizes.CLASSES, chosen.width), start_from)
     place = Workspace(workspace)
     name = run_name if run_name is not None else time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + "_arena"
     folder = place.made(place.models / "detector" / name)
@@ -120,6 +128,7 @@ def finish(
     figures = arena_figures(open_detector(weights, ARENA_PROFILE, "onnxruntime"), n_judged, progress=progress)
     unseen = arena_figures(open_detector(weights, ARENA_PROFILE, "onnxruntime"), max(8, n_judged // 3), looks=(HELD_OUT,))
     figures["unseen_look"] = {name: value for name, value in unseen.items() if not isinstance(value, dict)}
+    figures["exports"] = exports_against_torch(weights, ARENA_PROFILE, max(8, n_judged // 5))
     figures["ms_per_picture"] = speeds(weights, ARENA_PROFILE, min(60, 5 + n_judged))
     figures["torch_onnx_difference"] = {"box_px": round(exported.box_difference_px, 5), "score": exported.score_difference}
     figures["size_bytes"] = exported.size_bytes
@@ -156,18 +165,35 @@ def arena_figures(
     return figures
 
 
+def exports_against_torch(weights: Path, profile: GameProfile, n: int = 60, seed: int = JUDGED_SEED) -> dict[str, Any]:
+    """Mean average precision by every runtime that works here, on the same ``n`` pictures of all looks, and the largest
+    difference between two of them (in ``map50`` or ``map50_95``)."""
+    shown = list(labelled_pictures(n, seed, looks=(*SEEN_LOOKS, HELD_OUT)))
+    by_runtime: dict[str, dict[str, float]] = {}
+    for runtime, detector in _working(weights, profile):
+        seen = [Labelled(p.classes, p.boxes, detector.detect(p.image, 0.01), p.image.shape[1], p.image.shape[0]) for p in shown]
+        figures = judge(seen, profile.class_names(), BEGIN_AT)
+        by_runtime[runtime] = {key: round(figures[key], 5) for key in ("map50", "map50_95")}
+    tables = list(by_runtime.values())
+    gap = max((abs(a[key] - b[key]) for a in tables for b in tables for key in a), default=0.0)
+    return {"pictures": n, "runtimes": by_runtime, "largest_difference": round(gap, 5)}
+
+
+def _working(weights: Path, profile: GameProfile) -> Iterator[tuple[str, Detector]]:
+    """The detector in every runtime that this machine has."""
+    for runtime in ("torch", "onnxruntime", "openvino"):
+        try:
+            yield runtime, open_detector(weights, profile, runtime)
+        except DetectorError:
+            continue
+
+
 def speeds(weights: Path, profile: GameProfile, repeats: int = 60) -> dict[str, float]:
     """CPU milliseconds per 640x360 picture, median, by every runtime that works here; one thread each, so that they are
     what a picture takes where a core is free. Nothing else may run in this process meanwhile."""
-    from engine.perception.card import DetectorError
-
     image = next(labelled_pictures(1, JUDGED_SEED)).image
     measured: dict[str, float] = {}
-    for runtime in ("openvino", "onnxruntime", "torch"):
-        try:
-            detector = open_detector(weights, profile, runtime)
-        except DetectorError:
-            continue
+    for runtime, detector in _working(weights, profile):
         times: list[float] = []
         for _ in range(repeats):
             start = time.process_time()
@@ -183,6 +209,7 @@ def _settings(settings: DetectorSettings) -> dict[str, Any]:
         "batch": settings.batch,
         "learning_rate": settings.learning_rate,
         "threads": settings.threads,
+        "device": settings.device,
         "first_train_seed": TRAIN_SEED + settings.seed * 100_000,
     }
 

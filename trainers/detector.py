@@ -20,7 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,8 @@ class DetectorSettings:
     width: float = 0.125
     seed: int = 0
     threads: int = 2
-    device: str = "cpu"
+    device: str = "auto"
+    """auto (a GPU where there is one), cpu, cuda or cuda:N; see ``usable_device``."""
     cache_pictures: bool = True
     workers: int = 0
     """Loader processes. They are forked, so only a process of its own with no live threads may ask for some."""
@@ -95,9 +96,10 @@ def train_detector(
     every batch) save and return what was learnt so far with ``complete=False``. ``start_from`` are tensors of an
     earlier run of the same network.
 
-    Raises DetectorTrainingError when the folder holds no pictures or Ultralytics is missing.
+    Raises DetectorTrainingError when the folder holds no pictures, the device is not there or Ultralytics is missing.
     """
     classes = dataset_classes(dataset)
+    settings = replace(settings, device=usable_device(settings.device))
     output_dir.mkdir(parents=True, exist_ok=True)
     stay_offline()
     import torch
@@ -123,6 +125,24 @@ def train_detector(
     trained = build_network(classes, settings.width)
     load_weights(trained, best if best.exists() else output_dir / "last_model.safetensors")
     return TrainedDetector(trained.eval(), classes, complete, run.epochs_done, run.figures)
+
+
+def usable_device(wanted: str) -> str:
+    """``auto``: the first GPU where there is one, else the CPU; anything else as it is.
+
+    Raises DetectorTrainingError for a GPU that this machine has not, and for what is no device.
+    """
+    import torch
+
+    kind, _, number = wanted.partition(":")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if wanted in ("auto", "cpu"):
+        return "cuda:0" if wanted == "auto" and count else "cpu"
+    if kind != "cuda" or (number and not number.isdigit()):
+        raise DetectorTrainingError(f"device {wanted!r} is unknown; use auto, cpu, cuda or cuda:N")
+    if int(number or 0) >= count:
+        raise DetectorTrainingError(f"device {wanted!r} is not on this machine ({count} GPUs); use auto or cpu")
+    return f"cuda:{int(number or 0)}"
 
 
 def dataset_classes(dataset: Path) -> tuple[str, ...]:
@@ -221,8 +241,8 @@ def _make_trainer(network: Any, dataset: Path, output_dir: Path, settings: Detec
             del cfg, weights, verbose
             return network
 
-        def save_model(self) -> None:
-            return
+        def save_model(self) -> Any:
+            return None
 
         def final_eval(self) -> None:
             return
@@ -329,7 +349,8 @@ def export_onnx(network: Any, path: Path, size: tuple[int, int], samples: np.nda
                 module.export, module.format = True, "onnx"
         fused(example)
         buffer = io.BytesIO()
-        torch.onnx.export(fused, (example,), buffer, input_names=["images"], output_names=["output0"], opset_version=17, dynamo=False)
+        export: Any = torch.onnx.export  # its type knows files only, not buffers
+        export(fused, (example,), buffer, input_names=["images"], output_names=["output0"], opset_version=17, dynamo=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, buffer.getvalue())
     if samples is None:
@@ -352,9 +373,9 @@ def _largest_difference(network: Any, path: Path, samples: np.ndarray) -> tuple[
     box_px = score = 0.0
     for sample in samples[:, None]:
         with torch.no_grad():
-            ours = network(torch.from_numpy(np.ascontiguousarray(sample)))
+            ours: Any = network(torch.from_numpy(np.ascontiguousarray(sample)))
         ours = (ours[0] if isinstance(ours, tuple) else ours).numpy()
-        theirs = session.run(None, {"images": sample})[0]
+        theirs: Any = session.run(None, {"images": sample})[0]
         scores, found = ours[:, 4:], ours[:, 4:].max(1) > 0.05
         score = max(score, float(np.abs(scores - theirs[:, 4:]).max()))
         if found.any():

@@ -195,6 +195,7 @@ def _openvino(path: Path) -> tuple[tuple[str, ...], tuple[int, int], Run]:
 
     core: Any = openvino.Core()
     options = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
+    options["INFERENCE_PRECISION_HINT"] = "f32"  # else some processors round to 16 bits, and finds differ from the network's
     try:
         model: Any = core.read_model(path)
         size = _input_size([d.get_length() for d in model.input(0).get_partial_shape()], path)

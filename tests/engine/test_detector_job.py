@@ -1,19 +1,25 @@
 """The whole way from nothing to a detector that can be named in a profile, as small as it goes."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from data.profile import ARENA_PROFILE
-from engine.arena_pictures import BOX_SCALES, HELD_OUT_SEED, TRAIN_SEED, picture_version, pictures, write_yolo_folder
-from engine.detector_job import JUDGED_SEED, train_arena_detector
-from engine.perception.card import read_card
+from data.profile import ARENA_PROFILE, GameProfile
+from data.schema import Image
+from engine.arena_pictures import BLOCK, BOX_SCALES, HELD_OUT_SEED, SEEN_LOOKS, TRAIN_SEED, picture_version, pictures, write_yolo_folder
+from engine.detector_job import JUDGED_SEED, MOST_EXPORT_GAP, DetectorResult, exports_against_torch, train_arena_detector
+from engine.perception.card import ASSETS, DetectorError, read_card
+from engine.perception.detections import Detections
 from engine.perception.detector import load_detector
 from engine.runtime.progress import Progress
 from league.arena import sizes
+from league.arena.looks import CLASSIC, HELD_OUT, LOOKS
 from league.arena.render import boxes as boxes_of
+from trainers.detector import usable_device
+from trainers.networks.yolo import DetectorTrainingError
 
 
 @pytest.mark.timeout(300)
@@ -33,12 +39,62 @@ def test_training_makes_a_detector_that_loads(tmp_path: Path) -> None:
     assert card.training["pictures"] == 8
     assert card.box_scales == BOX_SCALES
     assert set(card.figures["ms_per_picture"]) == {"openvino", "onnxruntime", "torch"}
+    assert set(card.figures["exports"]["runtimes"]) == {"openvino", "onnxruntime", "torch"}
+    assert card.training["device"] == usable_device("auto")
     json.dumps(dict(card.figures))
     profile = ARENA_PROFILE.model_copy(update={"detector": "models/detector/tiny/arena_detector.onnx"})
     detector = load_detector(profile, workspace=tmp_path)
     assert detector is not None
     detector.detect(np.zeros((360, 640, 3), np.uint8))
     assert "mAP50" in str(result)
+
+
+@pytest.mark.timeout(120)
+def test_exports_find_what_the_network_finds() -> None:
+    weights = ASSETS / "arena_detector.onnx"
+    exports = exports_against_torch(weights, ARENA_PROFILE, 16)
+    assert set(exports["runtimes"]) == {"openvino", "onnxruntime", "torch"}
+    assert exports["runtimes"]["torch"]["map50"] > 0.5, "finding nothing would be no agreement"
+    assert exports["largest_difference"] <= MOST_EXPORT_GAP
+
+
+def test_a_difference_between_exports_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Blind:
+        def detect(self, _image: Image, _least: float) -> Detections:
+            return Detections.empty()
+
+    class Seeing:
+        def __init__(self) -> None:
+            self._shown = pictures(4, JUDGED_SEED, looks=(*SEEN_LOOKS, HELD_OUT))
+
+        def detect(self, _image: Image, _least: float) -> Detections:
+            truth = next(self._shown)
+            return Detections(truth.boxes, truth.classes, np.ones(len(truth.classes), np.float32))
+
+    def opened(_path: Path, _profile: GameProfile, runtime: str) -> Blind | Seeing:
+        if runtime == "openvino":
+            raise DetectorError("not installed")
+        return Seeing() if runtime == "torch" else Blind()
+
+    monkeypatch.setattr("engine.detector_job.open_detector", opened)
+    exports = exports_against_torch(Path("d.onnx"), ARENA_PROFILE, 4)
+    assert exports["runtimes"] == {"torch": {"map50": 1.0, "map50_95": 1.0}, "onnxruntime": {"map50": 0.0, "map50_95": 0.0}}
+    assert exports["largest_difference"] == 1.0
+    told = str(DetectorResult(Path("run/d.onnx"), True, {"map50": 1.0, "map50_95": 1.0, "exports": exports}))
+    assert "differ by 1.000 mAP from torch" in told
+
+
+def test_what_cannot_train_is_said_before_pictures_are_made(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    missing = tmp_path / "none.safetensors"
+    with pytest.raises(DetectorTrainingError, match=r"none\.safetensors: no tensors can be read"):
+        train_arena_detector(tmp_path, pictures=8, report=told.append, start_from=missing)
+    missing.write_bytes(b"no tensors at all")
+    with pytest.raises(DetectorTrainingError, match="no tensors can be read"):
+        train_arena_detector(tmp_path, pictures=8, report=told.append, start_from=missing)
+    with pytest.raises(DetectorTrainingError, match="'cuda:97' is not on this machine"):
+        train_arena_detector(tmp_path, pictures=8, report=told.append, device="cuda:97")
+    assert told == []
 
 
 def test_stopping_while_pictures_are_made_leaves_none(tmp_path: Path) -> None:
@@ -66,7 +122,7 @@ def test_boxes_lie_where_things_are_drawn() -> None:
     for shown in pictures(6, seed=21, coded_share=0.0, shuffled_share=0.0):
         for kind, (x, y, w, _) in zip(shown.classes, shown.boxes, strict=True):
             if kind == sizes.LOOT:
-                assert w * 640 == pytest.approx(sizes.BOX_PX["loot"])
+                assert w * 640 == pytest.approx(sizes.BOX_PX["loot"] * LOOKS[shown.look].size)
                 part = shown.image[int(y * 360) - 7 : int(y * 360) + 7, int(x * 640) - 7 : int(x * 640) + 7]
                 assert part.max() > 150
 
@@ -80,6 +136,34 @@ def test_what_is_wholly_hidden_is_not_labelled() -> None:
         loot = picture.boxes[picture.classes == sizes.LOOT]
         if len(mark) and len(loot):
             assert (np.abs(loot[:, :2] - mark[0, :2]) * (640, 360)).max(axis=1).min() > 2
+
+
+def test_all_looks_but_one_are_shown_and_the_classic_one_most() -> None:
+    shown = list(pictures(96, TRAIN_SEED, coded_share=0.0))
+    count = Counter(p.look for p in shown)
+    assert set(count) == set(LOOKS) - {HELD_OUT}
+    assert count[CLASSIC.name] == max(count.values()) > 96 / 4
+    assert {p.look for p in pictures(3, TRAIN_SEED, coded_share=0.0, looks=(HELD_OUT,))} == {HELD_OUT}
+    assert {int(p.state.map_kind[0]) for p in shown} == {0, 1}
+
+
+def test_every_class_is_shown_often_enough() -> None:
+    """The rarest in play (a cache, a hunter, a mender, a bomber, the lock, the mark) each in a good share of the pictures."""
+    shown = list(pictures(96, TRAIN_SEED + 50_000, coded_share=0.0))
+    share = {name: np.mean([k in p.classes for p in shown]) for k, name in enumerate(sizes.CLASSES)}
+    assert min(share.values()) > 0.15, share
+    assert min(share[name] for name in ("mender", "bomber", "lock", "mark")) > 0.3, share
+
+
+def test_a_block_is_the_same_whoever_makes_it_and_when(tmp_path: Path) -> None:
+    """Files of one process and of three are equal, and the pictures after a whole block are those of the next block."""
+    write_yolo_folder(tmp_path / "one", BLOCK + 2, 2, seed=3)
+    write_yolo_folder(tmp_path / "more", BLOCK + 2, 2, seed=3, workers=3)
+    for folder in ("images/train", "labels/train", "images/val", "labels/val"):
+        one, more = (sorted((tmp_path / who / folder).iterdir()) for who in ("one", "more"))
+        assert [p.name for p in one] == [p.name for p in more]
+        assert len(one) == (BLOCK + 2 if "train" in folder else 2)
+        assert all(a.read_bytes() == b.read_bytes() for a, b in zip(one, more, strict=True))
 
 
 def test_yolo_folder_has_a_label_line_per_thing(tmp_path: Path) -> None:

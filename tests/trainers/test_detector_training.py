@@ -7,7 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainers.detector import DetectorProgress, DetectorSettings, TrainedDetector, dataset_classes, export_onnx, train_detector
+from trainers.detector import (
+    DetectorProgress,
+    DetectorSettings,
+    TrainedDetector,
+    dataset_classes,
+    export_onnx,
+    train_detector,
+    usable_device,
+)
 from trainers.networks.yolo import DetectorTrainingError, build_network, load_weights, save_weights
 
 pytestmark = pytest.mark.timeout(180)  # imports Ultralytics and torch, which takes long on a busy machine
@@ -144,3 +152,18 @@ def test_wrong_folders_are_named(tmp_path: Path) -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must be"):
         DetectorSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_device_is_usable_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert (usable_device("auto"), usable_device("cpu")) == ("cpu", "cpu")
+    with pytest.raises(DetectorTrainingError, match=r"'cuda' is not on this machine \(0 GPUs\)"):
+        usable_device("cuda")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    assert [usable_device(name) for name in ("auto", "cuda", "cuda:1", "cpu")] == ["cuda:0", "cuda:0", "cuda:1", "cpu"]
+    with pytest.raises(DetectorTrainingError, match=r"\(2 GPUs\)"):
+        usable_device("cuda:2")
+    for wrong in ("tpu", "cuda:x", ""):
+        with pytest.raises(DetectorTrainingError, match="is unknown; use auto"):
+            usable_device(wrong)

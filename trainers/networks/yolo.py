@@ -88,7 +88,8 @@ def build_network(classes: Sequence[str], width: float = 0.125) -> Any:
         from ultralytics.nn.tasks import DetectionModel
     except ImportError as error:
         raise DetectorTrainingError(MISSING_ULTRALYTICS) from error
-    network = DetectionModel(network_layout(len(classes), width), ch=3, nc=len(classes), verbose=False)
+    layout: Any = network_layout(len(classes), width)  # its type knows file names only
+    network = DetectionModel(layout, ch=3, nc=len(classes), verbose=False)
     network.names = dict(enumerate(classes))
     return network
 
@@ -107,11 +108,17 @@ def save_weights(network: Any, path: Path) -> None:
 def load_weights(network: Any, path: Path) -> None:
     """Fill the network with tensors of ``save_weights``.
 
-    Raises DetectorTrainingError when they belong to another network.
+    Raises DetectorTrainingError when they belong to another network or cannot be read.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    tensors = load_file(path)
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise DetectorTrainingError(
+            f"{path}: no tensors can be read from it ({error}); name a .safetensors file of a trained detector"
+        ) from error
     expected = network.state_dict()
     wrong = [k for k in expected if k not in tensors or tensors[k].shape != expected[k].shape]
     if wrong or len(tensors) != len(expected):

@@ -122,6 +122,11 @@ def detector(
     lr: LearningRate = None,
     quick: Quick = False,
     seed: Seed = None,
+    device: Device = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, max=256, help="processor threads, and processes that make pictures")
+    ] = None,
+    start_from: Annotated[str, typer.Option("--start-from", metavar="FILE", help="tensors (.safetensors) of an earlier run")] = "",
     name: Name = "",
     as_json: Json = False,
 ) -> None:
@@ -132,13 +137,16 @@ def detector(
     from engine.detector_job import train_arena_detector
     from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
 
-    workspace = settings_of(context).workspace()
-    given = {"epochs": epochs, "batch": batch_size, "learning_rate": lr, "seed": seed}
+    settings = settings_of(context)
+    workspace = settings.workspace()
+    wanted = device or settings.live.device
+    given = {"epochs": epochs, "batch": batch_size, "learning_rate": lr, "seed": seed, "threads": threads, "device": wanted}
     changed: dict[str, Any] = {**({"epochs": 3} if quick else {}), **{key: value for key, value in given.items() if value is not None}}
     count = pictures or (400 if quick else 2600)
     line = StatusLine()
     with TermAsInterrupt():
-        result = train_arena_detector(workspace.root, count, report=ProgressLine(line), run_name=name or None, **changed)
+        start = workspace.resolve(start_from, cwd=Path.cwd()) if start_from else None
+        result = train_arena_detector(workspace.root, count, report=ProgressLine(line), run_name=name or None, start_from=start, **changed)
     line.end()
     if as_json:
         say_json({"source": source, "weights": workspace.relative(result.weights), "complete": result.complete, "figures": result.figures})
