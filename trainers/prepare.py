@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from data.features import FEATURE_VERSION, Feature
+from data.hindsight import HINDSIGHT_VERSION
 from data.same_game import differences
 from data.steps import Steps
 from data.windows import Part, stretches
@@ -115,8 +116,9 @@ def hold(times_ns: I64, rows: I64, values: NDArray[Any], before: Any) -> NDArray
 
 
 def recipe_of(settings: Any) -> dict[str, Any]:
-    """A level's settings beside those of the loop, for the card: a run is only resumed with the same ones."""
-    return {name: value for name, value in asdict(settings).items() if name != "loop"}
+    """A level's settings beside those of the loop, and the labelling rules' version, for the card: a run is only resumed with the
+    same ones."""
+    return {name: value for name, value in asdict(settings).items() if name != "loop"} | {"hindsight": HINDSIGHT_VERSION}
 
 
 def common_card(sessions: Sequence[Steps], about: Mapping[str, Any] | None = None) -> dict[str, Any]:
