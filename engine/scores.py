@@ -61,6 +61,34 @@ def normalised_interval(
     return Interval((points[0] - points[2]) / (points[1] - points[2]), float(low), float(high), len(lists[0]))
 
 
+def normalised_over_seeds(
+    policies: Sequence[Sequence[float]], demonstrator: Sequence[float], random: Sequence[float], seed: int = 0, draws: int = 4000
+) -> Interval:
+    """The normalised score of a way of learning: ``policies`` are the episode scores of one policy a training seed, all on the same
+    episode seeds as demonstrator and random. Training seeds and episodes are resampled, and with them the denominators; with few
+    training seeds the interval knows little of their scatter. Raises ValueError where lengths differ or there is no scale."""
+    if not policies:
+        raise ValueError("policies: none was trained")
+    lists = [_values(policy, f"policy {i}") for i, policy in enumerate(policies)]
+    high, low = _values(demonstrator, "demonstrator"), _values(random, "random")
+    lengths = {len(v) for v in (*lists, high, low)}
+    if len(lengths) != 1:
+        raise ValueError(f"policies, demonstrator and random must have been played on the same episodes; there are {sorted(lengths)}")
+    scale = float(high.mean() - low.mean())
+    if scale <= 0:
+        raise ValueError(f"the demonstrator ({high.mean():.2f}) scores no better than random ({low.mean():.2f}): no scale to measure on")
+    rng = np.random.default_rng(seed)
+    table, n = np.stack(lists), len(high)
+    rows = rng.integers(0, n, (draws, n))
+    picked = rng.integers(0, len(lists), (draws, len(lists)))
+    highs, lows = high[rows].mean(axis=1), low[rows].mean(axis=1)
+    means = np.array([table[who][:, row].mean() for who, row in zip(picked, rows, strict=True)])
+    usable = highs - lows > 1e-9
+    ratios = (means - lows)[usable] / (highs - lows)[usable]
+    bounds = np.quantile(ratios, (0.025, 0.975)) if len(ratios) else np.array([float("-inf"), float("inf")])
+    return Interval((float(table.mean()) - float(low.mean())) / scale, float(bounds[0]), float(bounds[1]), n * len(lists))
+
+
 def episodes_needed(gain: float, scatter: float, power: float = 0.8) -> int:
     """How many episodes a side a claim of this gain needs (two-sided 5 %, two independent means, normal
     approximation): n = 2 ((z_0.975 + z_power) scatter / gain)^2. ``gain`` and ``scatter`` in the same unit."""

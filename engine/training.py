@@ -235,13 +235,8 @@ def _train(
     seed = training.seed if asked.seed is None else asked.seed
     preset = preset_of(sessions, training, asked)
     report(Progress("note", 0.0, message=f"preset {preset}, of {play_s(sessions) / 60:.0f} min of play"))
-    settings = AllSettings(
-        strategist=_with(strategist.StrategistSettings(), training, "strategist", asked, preset, seed),
-        tactician=_with(tactician.TacticianSettings(), training, "tactician", asked, preset, seed),
-        executor=_with(executor.ExecutorSettings(), training, "executor", asked, preset, seed),
-        folds=2 if asked.quick else 3,
-        seed=seed,
-    )
+    chosen = level_settings(training, asked, preset, seed)
+    settings = AllSettings(**chosen, folds=2 if asked.quick else 3, seed=seed)
     about = {"perturbed": training.perturbed, **_rules_of(sessions[0].profile)}
     if len(wanted) == len(LEVELS):
         detector = _detector_files(sessions[0].profile, target)
@@ -249,11 +244,11 @@ def _train(
         result = train_all(sessions, settings, dict(runs.items()), folder, report, asked.resume, detector=detector, about=about)
         return dict(result.levels), result.policy
     if wanted[0] == "strategist":
-        done = strategist.train(sessions, settings.strategist, runs["strategist"], report, asked.resume, about=about)
+        done = strategist.train(sessions, chosen["strategist"], runs["strategist"], report, asked.resume, about=about)
     elif wanted[0] == "tactician":
-        done = tactician.train(sessions, settings.tactician, runs["tactician"], report, asked.resume, about=about)
+        done = tactician.train(sessions, chosen["tactician"], runs["tactician"], report, asked.resume, about=about)
     else:
-        done = executor.train(sessions, settings.executor, runs["executor"], report, asked.resume, about=about)
+        done = executor.train(sessions, chosen["executor"], runs["executor"], report, asked.resume, about=about)
     return {wanted[0]: done}, None
 
 
@@ -279,10 +274,22 @@ def preset_of(sessions: Sequence[Steps], training: TrainingSettings, asked: Trai
     return amount_of(play_s(sessions)) if chosen == "auto" else chosen
 
 
-def _with(level_settings: Any, training: TrainingSettings, level: Level, asked: TrainOptions, preset: Preset, seed: int) -> Any:
+def level_settings(training: TrainingSettings, asked: TrainOptions, preset: Preset, seed: int) -> dict[Level, Any]:
+    """What each level is trained with, by its name."""
+    from trainers import executor, strategist, tactician
+
+    plain: dict[Level, Any] = {
+        "strategist": strategist.StrategistSettings(),
+        "tactician": tactician.TacticianSettings(),
+        "executor": executor.ExecutorSettings(),
+    }
+    return {level: _with(settings, training, level, asked, preset, seed) for level, settings in plain.items()}
+
+
+def _with(plain: Any, training: TrainingSettings, level: Level, asked: TrainOptions, preset: Preset, seed: int) -> Any:
     epochs, batch_size, lr = training.level(level).schedule(preset)
     loop = replace(
-        level_settings.loop,
+        plain.loop,
         epochs=asked.epochs or epochs,
         batch_size=asked.batch_size or batch_size,
         learning_rate=asked.lr or lr,
@@ -290,8 +297,8 @@ def _with(level_settings: Any, training: TrainingSettings, level: Level, asked: 
         seed=seed,
         mixed_precision=training.mixed_precision,
     )
-    sampling = replace(level_settings.sampling, live=training.live_sampling, reaction_lag_ticks=training.reaction_lag_ticks)
-    return replace(level_settings, loop=loop, sampling=sampling, augment=training.augment)
+    sampling = replace(plain.sampling, live=training.live_sampling, reaction_lag_ticks=training.reaction_lag_ticks)
+    return replace(plain, loop=loop, sampling=sampling, augment=training.augment)
 
 
 def _run_dir(target: Path, level: Level, asked: TrainOptions) -> Path:

@@ -1,0 +1,356 @@
+"""How well is play learnt, and where is score lost? From nothing to a dated table.
+
+    python -m benchmarks.learning --minutes 30 --seeds 3 --episodes 60
+
+A scripted expert plays (in lockstep, no picture); the three levels are trained on it, once a training seed; the policies fly episodes of a
+minute on worlds nobody trained on. The ladder: ``state`` (exact observations, learnt from exact ones), ``emulated`` (perception as
+measured on the shipped detector, learnt from such observations) and ``pixels`` (the policies of the rung before behind the real
+detector). Scores are normalised, (policy - random) / (expert - random), with bootstrap intervals over episodes and training
+seeds. Beside them: the novice's play learnt and compared with the novice, what each level knows on unseen play beside its
+baselines, and how long it all took. ``--ablations`` trains variants on the emulated recordings, one training seed each.
+
+Everything that is finished is kept in ``--keep``, so that a run that was stopped goes on where it stood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import platform
+import random
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from data.files import write_json
+from data.steps import Steps
+from engine.lockstep import Disturb, record_episode, run_episode
+from engine.scores import Interval, mean_interval, normalised_over_seeds
+from league.arena.emulated import EmulatedObserver, TruthObserver
+from league.arena.pilots import PILOTS, make_pilot
+from league.arena.score import seeds
+from league.arena.skirmish import EPISODE_TICKS, RULES_VERSION
+
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "rows as recorded, not as live": {"all": {"live": False}},
+    "hand one tick later": {"all": {"reaction_lag_ticks": 1}},
+    "hand two ticks later": {"all": {"reaction_lag_ticks": 2}},
+    "no displaced cursors": {"perturbed": 0.0},
+    "Strategist sees 8 s": {"strategist": {"history": 8}},
+    "no label smoothing": {"strategist": {"smoothing": 0.0}, "tactician": {"smoothing": 0.0}, "executor": {"smoothing": 0.0}},
+    "cursor never hidden": {"executor": {"cursor_dropout": 0.0}},
+    "target never hidden": {"executor": {"target_dropout": 0.0}},
+    "only labels from above": {"executor": {"label_share": 1.0}, "tactician": {"label_share": 1.0}},
+    "past clicks never hidden": {"tactician": {"click_dropout": 0.0}},
+}
+"""Variants by what they change: fields of a level's settings, of all levels' sampling, or of the recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One policy to be learnt: whose play, through which eyes, by which training seed, with which changes."""
+
+    pilot: str
+    rung: str
+    seed: int
+    minutes: float
+    perturbed: float
+    preset: str
+    changes: str = "{}"
+
+    def key(self) -> str:
+        # What the recordings and the code that learns from them are belongs to the key: else old results would be taken for new ones.
+        facts = {**asdict(self), "rules": RULES_VERSION, "features": _versions()}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _versions() -> list[int]:
+    from data.features import FEATURE_VERSION
+    from data.hindsight import HINDSIGHT_VERSION
+
+    return [FEATURE_VERSION, HINDSIGHT_VERSION]
+
+
+def observer(rung: str, seed: int) -> Any:
+    return TruthObserver() if rung == "state" else EmulatedObserver(seed=seed)
+
+
+def displaced(seed: int, share: float) -> Disturb:
+    """Puts the cursor somewhere else now and then, for a ``share`` of the time (about one displacement in 2 s of it)."""
+    dice = random.Random(seed)
+
+    def disturb(tick: int, cursor: tuple[float, float]) -> tuple[float, float]:
+        del tick
+        if dice.random() < share / 40:
+            return dice.uniform(0.05, 0.95), dice.uniform(0.05, 0.95)
+        return cursor
+
+    return disturb
+
+
+def recordings(pilot: str, minutes: float, rung: str, perturbed: float) -> list[Steps]:
+    """Sessions of one minute each, on training worlds."""
+    found: list[Steps] = []
+    for seed in seeds("train", max(1, round(minutes))).tolist():
+        disturb = displaced(seed, perturbed) if perturbed > 0 else None
+        found.append(record_episode(observer(rung, seed), make_pilot(pilot, seed), pilot, seed, EPISODE_TICKS, disturb)[0])
+    return found
+
+
+def learn(job: Job, folder: str) -> dict[str, Any]:
+    """Train all three levels. Runs in a worker; returns the policy's folder and what it took."""
+    import torch
+
+    from trainers.all import train_all
+
+    torch.set_num_threads(1)
+    place = Path(folder) / job.key()
+    done = place / "learnt.json"
+    if done.exists():
+        return dict(json.loads(done.read_text("utf-8")))
+    began = time.monotonic()
+    sessions = recordings(job.pilot, job.minutes, job.rung, job.perturbed)
+    recorded_s = time.monotonic() - began
+    runs = {level: place / level for level in ("strategist", "tactician", "executor")}
+    result = train_all(sessions, settings_of(job), runs, place / "policy", resume=any(p.exists() for p in runs.values()))
+    assert result.policy is not None
+    found = {
+        "policy": str(result.policy),
+        "recorded_s": round(recorded_s, 1),
+        "trained_s": round(time.monotonic() - began - recorded_s, 1),
+        "epochs": {level: r.epochs for level, r in result.levels.items()},
+        "figures": {level: {k: float(v) for k, v in r.figures.items()} for level, r in result.levels.items()},
+    }
+    write_json(done, found)
+    return found
+
+
+def settings_of(job: Job) -> Any:
+    """The settings that ``secondseat train`` would use for so much play, with the job's changes."""
+    from data.settings import TrainingSettings
+    from engine.training import TrainOptions, level_settings
+    from trainers.all import QUICK, AllSettings
+
+    training = TrainingSettings()
+    asked = TrainOptions(quick=job.preset == "quick", preset=None if job.preset == "quick" else job.preset)  # type: ignore[arg-type]
+    plain = level_settings(training, asked, job.preset, job.seed)  # type: ignore[arg-type]
+    changes = json.loads(job.changes)
+    for level, settings in plain.items():
+        sampling = replace(settings.sampling, **changes.get("all", {}))
+        plain[level] = replace(settings, sampling=sampling, **changes.get(level, {}))
+    return AllSettings(**plain, folds=QUICK.folds if job.preset == "quick" else 3, seed=job.seed)
+
+
+_LOADED: dict[str, Any] = {}
+
+
+def play(task: tuple[str, str, int]) -> float:
+    """One episode's score: (who, rung, seed); who is a pilot's name or a policy's folder. Runs in a worker."""
+    who, rung, seed = task
+    if who in PILOTS:
+        return run_episode(TruthObserver(), make_pilot(who, seed), seed).score
+    if who not in _LOADED:
+        from engine.policy import load_policy
+
+        _LOADED[who] = load_policy(who)
+    policy = _LOADED[who]
+    policy.reset()
+    if rung != "pixels":
+        return run_episode(observer(rung, seed), policy, seed).score
+    if "eyes" not in _LOADED:
+        from data.profile import ARENA_PROFILE
+        from engine.perception.perceive import Perceiver
+        from league.arena.render import Renderer
+
+        _LOADED["eyes"] = Renderer(), Perceiver(ARENA_PROFILE)
+    from engine.pixels import PixelEpisode
+
+    renderer, perceiver = _LOADED["eyes"]
+    perceiver.reset()
+    return PixelEpisode(renderer, perceiver, seed).run(policy, EPISODE_TICKS).score
+
+
+def judged(task: tuple[str, float]) -> dict[str, Any]:
+    """The scoreboard of a policy on unseen play. Runs in a worker."""
+    from engine.unseen_play import judge_unseen
+
+    policy, minutes = task
+    return judge_unseen(Path(policy), minutes).to_json()
+
+
+class Runner:
+    """Worker processes, and what they have finished, kept in a folder."""
+
+    def __init__(self, folder: Path, jobs: int) -> None:
+        self.folder, self.began_s = folder, time.monotonic()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"))
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def say(self, text: str) -> None:
+        sys.stdout.write(f"{time.monotonic() - self.began_s:7.0f} s  {text}\n")
+        sys.stdout.flush()
+
+    def learnt(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
+        found = self._in_turn("learning", self._pool.map(learn, jobs, [str(self.folder)] * len(jobs)), len(jobs))
+        return [dict(one) for one in found]
+
+    def scores(self, who: str, rung: str, episodes: int) -> list[float]:
+        """Episode scores on the test worlds; those that are kept are not flown again."""
+        path = self.folder / "scores" / f"{hashlib.sha256(f'{who} {rung} {RULES_VERSION}'.encode()).hexdigest()[:16]}.json"
+        kept: list[float] = json.loads(path.read_text("utf-8")) if path.exists() else []
+        if len(kept) < episodes:
+            tasks = [(who, rung, seed) for seed in seeds("test", episodes).tolist()[len(kept) :]]
+            name = who if who in PILOTS else f"policy {Path(who).parent.name}"
+            kept += self._in_turn(f"{name} flies from {rung}", self._pool.map(play, tasks, chunksize=2), len(tasks))
+            path.parent.mkdir(exist_ok=True)
+            write_json(path, kept)
+        return kept[:episodes]
+
+    def levels(self, policies: Sequence[str], minutes: float) -> list[dict[str, Any]]:
+        return self._in_turn("each level on unseen play", self._pool.map(judged, [(p, minutes) for p in policies]), len(policies))
+
+    def _in_turn(self, what: str, results: Iterator[Any], total: int) -> list[Any]:
+        found: list[Any] = []
+        began, told = time.monotonic(), 0.0
+        for one in results:
+            found.append(one)
+            now = time.monotonic()
+            if now - told > 15 or len(found) == total:
+                told = now
+                left = (now - began) / len(found) * (total - len(found))
+                self.say(f"{what}: {len(found)} of {total}" + (f", about {left:.0f} s left" if left >= 1 else ""))
+        return found
+
+
+def ladder(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[float]]) -> dict[str, Any]:
+    """Every rung with all training seeds, the novice's play, and what each level knows."""
+    chosen = range(asked.seed, asked.seed + asked.seeds)
+    jobs = [Job(pilot, rung, s, asked.minutes, asked.perturbed, asked.preset) for pilot, rung in _SETS for s in chosen]
+    jobs = [j for j in jobs if j.rung in asked.rungs or (j.rung == "emulated" and "pixels" in asked.rungs)]
+    learnt = dict(zip(jobs, runner.learnt(jobs), strict=True))
+    found: dict[str, Any] = {"rungs": {}, "trained_s": [r["trained_s"] for r in learnt.values()], "learnt": [*learnt.values()]}
+    for rung in asked.rungs:
+        episodes = asked.pixel_episodes if rung == "pixels" else asked.episodes
+        policies = [r["policy"] for j, r in learnt.items() if j.pilot == "expert" and j.rung == ("emulated" if rung == "pixels" else rung)]
+        scores = [runner.scores(policy, rung, episodes) for policy in policies]
+        found["rungs"][rung] = entry(runner, rung, scores, pilots["expert"][:episodes], pilots["random"][:episodes])
+    novices = [r["policy"] for j, r in learnt.items() if j.pilot == "novice"]
+    if novices:
+        scores = [runner.scores(policy, "emulated", asked.episodes) for policy in novices]
+        found["novice"] = entry(runner, "of the novice, by the novice", scores, pilots["novice"], pilots["random"])
+    known = [r["policy"] for j, r in learnt.items() if (j.pilot, j.rung) == ("expert", "emulated")]
+    found["levels"] = runner.levels(known, asked.unseen_minutes)
+    if {"state", "pixels"} <= found["rungs"].keys():
+        top, bottom = (found["rungs"][r]["normalised"]["value"] for r in ("state", "pixels"))
+        found["pixels_of_state"] = bottom / top
+        runner.say(f"from pixels {bottom / top:.2f} of the score from state")
+    return found
+
+
+_SETS = (("expert", "state"), ("expert", "emulated"), ("novice", "emulated"))
+
+
+def entry(runner: Runner, name: str, scores: list[list[float]], high: list[float], low: list[float]) -> dict[str, Any]:
+    shown = normalised_over_seeds(scores, high, low)
+    each = [normalised_over_seeds([s], high, low) for s in scores]
+    runner.say(f"{name:10} normalised {shown}   by training seed: {', '.join(f'{e.value:.2f}' for e in each)}   episodes {len(high)}")
+    return {"normalised": shown.to_json(), "by_seed": [e.to_json() for e in each], "scores": scores}
+
+
+def ablations(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[float]]) -> dict[str, Any]:
+    jobs: dict[str, Job] = {}
+    for name, change in ABLATIONS.items():
+        inner = {k: v for k, v in change.items() if k != "perturbed"}
+        perturbed = change.get("perturbed", asked.perturbed)
+        jobs[name] = Job(
+            "expert", "emulated", asked.seed, asked.ablation_minutes, perturbed, asked.preset, json.dumps(inner, sort_keys=True)
+        )
+    learnt = dict(zip(jobs, runner.learnt(list(jobs.values())), strict=True))
+    found: dict[str, Any] = {}
+    for name, result in learnt.items():
+        scores = [runner.scores(result["policy"], "emulated", asked.episodes)]
+        found[name] = entry(runner, name, scores, pilots["expert"], pilots["random"])
+        found[name]["figures"] = result["figures"]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=30, help="play recorded of each pilot")
+    parser.add_argument("--seeds", type=int, default=3, help="training seeds")
+    parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    parser.add_argument("--episodes", type=int, default=60)
+    parser.add_argument("--pixel-episodes", type=int, default=20)
+    parser.add_argument("--rungs", type=lambda text: text.split(","), default=["state", "emulated", "pixels"])
+    parser.add_argument("--perturbed", type=float, default=0.1, help="share of the recordings with displaced cursors")
+    parser.add_argument("--preset", choices=("quick", "small", "standard", "large"), default="standard")
+    parser.add_argument("--unseen-minutes", type=float, default=6, help="fresh play for the scoreboard of each level")
+    parser.add_argument("--ablations", action="store_true", help="also train and fly variants")
+    parser.add_argument("--ablation-minutes", type=float, default=10)
+    parser.add_argument("--only-ablations", action="store_true")
+    parser.add_argument("--jobs", type=int, default=max(1, os.cpu_count() or 1))
+    parser.add_argument("--keep", type=Path, default=Path("build") / "learning", help="what is finished is kept here")
+    parser.add_argument("--quick", action="store_true", help="a look: 6 minutes of play, one seed, 16 episodes, no pixels")
+    asked = parser.parse_args()
+    if asked.quick:
+        asked.minutes, asked.seeds, asked.episodes, asked.rungs, asked.preset, asked.unseen_minutes = (
+            6,
+            1,
+            16,
+            ["state", "emulated"],
+            "quick",
+            2,
+        )
+    runner = Runner(asked.keep, asked.jobs)
+    try:
+        pilots = {name: runner.scores(name, "state", max(asked.episodes, asked.pixel_episodes)) for name in PILOTS}
+        means: dict[str, Interval] = {name: mean_interval(values) for name, values in pilots.items()}
+        for name, mean in means.items():
+            runner.say(f"{name:10} {mean}   scatter {float(np.std(pilots[name])):.2f}")
+        pilots = {name: values[: asked.episodes] for name, values in pilots.items()} if asked.episodes >= asked.pixel_episodes else pilots
+        result: dict[str, Any] = {"pilots": {name: mean.to_json() for name, mean in means.items()}}
+        if not asked.only_ablations:
+            result |= ladder(runner, asked, pilots)
+        if asked.ablations or asked.only_ablations:
+            result["ablations"] = ablations(runner, asked, pilots)
+    finally:
+        runner.close()
+    now = datetime.now(UTC)
+    facts = {
+        "what": "learning",
+        "time": now.isoformat(timespec="seconds"),
+        "machine": {"python": platform.python_version(), "system": platform.system(), "cpus": os.cpu_count()},
+        "rules_version": RULES_VERSION,
+        "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(asked).items() if k != "keep"},
+        "seconds": round(time.monotonic() - runner.began_s, 1),
+    }
+    folder = Path(__file__).parent / "results"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"learning_{now:%Y-%m-%d_%H%M}.json"
+    write_json(path, facts | _portable(result))
+    print(f"written: {path.name}")
+
+
+def _portable(result: dict[str, Any]) -> dict[str, Any]:
+    """Without folders of this machine."""
+    return result | {"learnt": [{k: v for k, v in one.items() if k != "policy"} for one in result.get("learnt", [])]}
+
+
+if __name__ == "__main__":
+    main()
