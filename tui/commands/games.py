@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tui.commands.games_fit import fit
 from tui.commands.games_teach import teach
 from tui.commands.invocation import invocation_of, new_app, say, say_error, say_json, say_notice, settings_of, table
 from tui.commands.options import Json, seconds_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 app = new_app("Games: the arena, and those of one's own. docs/games.md tells how to describe one.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="a game's name")]
 To = Annotated[str, typer.Option("--to", metavar="FILE", help="settings file to write; without: the one in force, or your config folder's")]
+app.command()(fit)
 app.command()(teach)
 _SIGNS: Final = {"ok": "ok   ", "look": "look ", "wrong": "WRONG"}
 

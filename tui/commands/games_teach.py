@@ -96,14 +96,17 @@ def teach(
         if _wants(train, f"train a detector on the {project.counts()['confirmed']} confirmed pictures now?", page or bool(import_)):
             taught = _train(settings.workspace().root, project, epochs, resume, as_json)
             told["trained"] = taught.to_json(project.place)
+            if not taught.complete:  # a detector that is half trained is not put anywhere
+                _say(f"stopped early, and so not put into the profile; go on with: secondseat games teach {name} --train --resume", as_json)
+                if as_json:
+                    say_json(told)
+                raise typer.Exit(130)
             if _wants(put, f"put it into games.{name}, in place of {project.profile.detector or 'none'}?", True):
                 from engine.teach_training import put_into_profile
 
                 change = put_into_profile(project, taught.weights, file)
                 told["put"] = {"path": str(change.path), "detector": project.place.relative(taught.weights)}
                 _say(f"{change.sentence()}; back: secondseat games teach {name} --undo", as_json)
-            if not taught.complete:
-                raise typer.Exit(130)
         if as_json:
             say_json(told)
     except KeyboardInterrupt:
