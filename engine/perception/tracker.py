@@ -4,8 +4,8 @@ One Kalman filter of constant velocity per track, all of them as columns. Both a
 so it is three numbers: place, place-velocity, velocity. Lengths inside are in picture widths on both axes; outside
 x and y are each 0..1 of the picture.
 
-A thing that is not found coasts along its velocity: a second while something else covers the place where it should
-be, less where it should be seen. A killed enemy thus goes quickly, and one behind a rock stays.
+A thing that is not found coasts along its velocity: a full second and a picture or two while something else covers
+the place where it should be, less where it should be seen. A killed enemy thus goes quickly, and one behind a rock stays.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Motion:
 
     speed: float
     acceleration: float
-    coast_s: float = 1.0
+    coast_s: float = 1.1
     exposed_s: float = 0.3
 
 
@@ -45,7 +45,7 @@ MOTIONS: Final[dict[Role, Motion]] = {
     "hazard": _STILL,
     "portal": _STILL,
     # a shot that is not found has mostly hit: carried on for longer, ghosts outnumber the shots
-    "shot": Motion(speed=0.35, acceleration=0.4, coast_s=0.3, exposed_s=0.06),
+    "shot": Motion(speed=0.25, acceleration=0.4, coast_s=0.3, exposed_s=0.06),
     "lock": Motion(speed=0.25, acceleration=0.6, coast_s=0.2, exposed_s=0.2),
     # a mark that is not found has mostly been reached: under the ship that arrives, it would be carried on for ever
     "mark": Motion(speed=0.01, acceleration=0.01, coast_s=0.1, exposed_s=0.1),
