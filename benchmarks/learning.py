@@ -253,7 +253,7 @@ def ladder(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[flo
     novices = [r["policy"] for j, r in learnt.items() if j.pilot == "novice"]
     if novices:
         scores = [runner.scores(policy, "emulated", asked.episodes) for policy in novices]
-        found["novice"] = entry(runner, "of the novice, by the novice", scores, pilots["novice"], pilots["random"])
+        found["novice"] = entry(runner, "novice", scores, pilots["novice"][: asked.episodes], pilots["random"][: asked.episodes])
     known = [r["policy"] for j, r in learnt.items() if (j.pilot, j.rung) == ("expert", "emulated")]
     found["levels"] = runner.levels(known, asked.unseen_minutes)
     if {"state", "pixels"} <= found["rungs"].keys():
@@ -285,7 +285,7 @@ def ablations(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[
     found: dict[str, Any] = {}
     for name, result in learnt.items():
         scores = [runner.scores(result["policy"], "emulated", asked.episodes)]
-        found[name] = entry(runner, name, scores, pilots["expert"], pilots["random"])
+        found[name] = entry(runner, name, scores, pilots["expert"][: asked.episodes], pilots["random"][: asked.episodes])
         found[name]["figures"] = result["figures"]
     return found
 
@@ -323,7 +323,6 @@ def main() -> None:
         means: dict[str, Interval] = {name: mean_interval(values) for name, values in pilots.items()}
         for name, mean in means.items():
             runner.say(f"{name:10} {mean}   scatter {float(np.std(pilots[name])):.2f}")
-        pilots = {name: values[: asked.episodes] for name, values in pilots.items()} if asked.episodes >= asked.pixel_episodes else pilots
         result: dict[str, Any] = {"pilots": {name: mean.to_json() for name, mean in means.items()}}
         if not asked.only_ablations:
             result |= ladder(runner, asked, pilots)

@@ -152,7 +152,7 @@ def test_missing_weights_are_named(tmp_path: Path) -> None:
 
 def test_other_classes_are_refused_by_name() -> None:
     classes = (*ARENA_PROFILE.classes[:-1], ObjectClass(name="flag", role="mark"))
-    with pytest.raises(DetectorError, match=r"class 9 is 'mark' there and 'flag'"):
+    with pytest.raises(DetectorError, match=r"class 13 is 'mark' there and 'flag'"):
         open_detector(SHIPPED, ARENA_PROFILE.model_copy(update={"classes": classes}))
 
 
