@@ -3,9 +3,9 @@
 Worlds fly under a rough pilot that sees the truth (it only has to make varied pictures): it locks, fires, loots,
 wanders, uses every ability. Half of the pictures are then shuffled further: ships and shots in places, states and
 numbers that play would show rarely, so that rare classes and every state of the display are learnt. They are drawn in all
-looks but the one that is kept for judging, and a share goes through the recorder's own video coding or JPEG, since the
-detector also reads recordings. Pictures come in blocks with random streams of their own, so that processes can share the work
-and the result does not depend on how many there are.
+looks but the one that is kept for judging; those for training also in palettes made at random (``random_look``). A share
+goes through the recorder's own video coding or JPEG, since the detector also reads recordings. Pictures come in blocks with
+random streams of their own, so that processes can share the work and the result does not depend on how many there are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from data.files import write_whole
 from data.schema import Image
 from league.arena import sizes, skirmish
 from league.arena import skirmish_rules as rules
-from league.arena.looks import CLASSIC, HELD_OUT, LOOKS
+from league.arena.looks import CLASSIC, HELD_OUT, LOOKS, Colour, Look, Tone
 from league.arena.world import STEPS_PER_TICK, WorldState
 
 F32 = NDArray[np.float32]
@@ -37,6 +37,11 @@ BLOCK: Final = 6 * WORLDS
 SEEN_LOOKS: Final = tuple(name for name in LOOKS if name != HELD_OUT)
 CLASSIC_SHARE: Final = 0.4
 """How many pictures are drawn as most people see the arena."""
+PALETTE_SHARE: Final = 0.4
+"""How many training pictures have a palette made at random: from a handful of fixed ones a detector learns a ship's kind by
+its colour, and takes one kind for another in a palette it never saw."""
+PALETTES: Final = 6
+"""Random palettes in a block of pictures."""
 TRAIN_SEED: Final = 1_000_000
 """World seeds of training pictures start here, those of held-out pictures at ``HELD_OUT_SEED``."""
 HELD_OUT_SEED: Final = 7_000_000
@@ -71,17 +76,26 @@ def picture_version() -> str:
 
 
 def pictures(
-    n: int, seed: int, coded_share: float = 0.4, shuffled_share: float = 0.5, looks: Sequence[str] = SEEN_LOOKS
+    n: int,
+    seed: int,
+    coded_share: float = 0.4,
+    shuffled_share: float = 0.5,
+    looks: Sequence[str] = SEEN_LOOKS,
+    palette_share: float = 0.0,
 ) -> Iterator[LabelledPicture]:
-    """``n`` labelled pictures. The same ``seed`` gives the same pictures; seeds a hundred thousand apart share none."""
+    """``n`` labelled pictures. The same ``seed`` gives the same pictures; seeds a hundred thousand apart share none.
+    ``palette_share`` of them are drawn in random palettes, the others in ``looks``."""
     for block in range(-(-n // BLOCK)):
-        yield from _block(min(BLOCK, n - block * BLOCK), seed, block, coded_share, shuffled_share, looks)
+        yield from _block(min(BLOCK, n - block * BLOCK), seed, block, coded_share, shuffled_share, looks, palette_share)
 
 
-def _block(n: int, seed: int, block: int, coded_share: float, shuffled_share: float, looks: Sequence[str]) -> Iterator[LabelledPicture]:
+def _block(
+    n: int, seed: int, block: int, coded_share: float, shuffled_share: float, looks: Sequence[str], palette_share: float
+) -> Iterator[LabelledPicture]:
     from league.arena.render import Renderer, boxes
 
     dice = np.random.default_rng((seed, block))
+    palettes = [random_look(np.random.default_rng((seed, block, k)), f"random-{k}") for k in range(PALETTES)]
     renderers: dict[str, Any] = {}
     state = skirmish.new_worlds(WORLDS, np.arange(WORLDS, dtype=np.int64) + seed + block * WORLDS)
     _fly(state, dice, int(dice.integers(1, 40)))
@@ -92,7 +106,10 @@ def _block(n: int, seed: int, block: int, coded_share: float, shuffled_share: fl
             world = state.world(i)
             if dice.random() < shuffled_share:
                 _shuffle(world, dice)
-            look = LOOKS[CLASSIC.name if CLASSIC.name in looks and dice.random() < CLASSIC_SHARE else str(dice.choice(list(looks)))]
+            if palette_share and dice.random() < palette_share:
+                look = palettes[int(dice.integers(PALETTES))]
+            else:
+                look = LOOKS[CLASSIC.name if CLASSIC.name in looks and dice.random() < CLASSIC_SHARE else str(dice.choice(list(looks)))]
             renderer = renderers.setdefault(look.name, Renderer(look))
             cursor = _cursor(world, dice)
             coded = dice.random() < coded_share
@@ -100,6 +117,37 @@ def _block(n: int, seed: int, block: int, coded_share: float, shuffled_share: fl
             classes, truth = _visible(*boxes(world, 0, look))
             yield LabelledPicture(image, classes, truth, coded, world, look.name)
             made += 1
+
+
+def random_look(dice: np.random.Generator, name: str) -> Look:
+    """A look that nobody drew: any colour for everything but shots, which stay cold (own) and warm (hostile) as in all looks."""
+
+    def tone(turn: float, saturation: tuple[float, float] = (0.5, 1.5), light: tuple[float, float] = (0.85, 1.1)) -> Tone:
+        return Tone(dice.uniform(-turn, turn), dice.uniform(*saturation), dice.uniform(*light))
+
+    ground = cast(Colour, tuple(int(c) for c in dice.uniform(0, dice.uniform(8, 100), 3)))
+    clouds = tuple(cast(Colour, tuple(int(c) for c in dice.uniform(0, dice.uniform(16, 60), 3))) for _ in range(4))
+    return Look(
+        name,
+        own=tone(180),
+        foe=tone(180),
+        loot=tone(180),
+        rock=tone(180, (0.5, 2.5), (0.7, 1.35)),
+        portal=tone(180),
+        shot=tone(60, (0.4, 1.5), (1.0, 1.0)),
+        hostile=Tone(dice.uniform(-45, 26), dice.uniform(0.7, 1.3), dice.uniform(0.9, 1.0)),
+        lock=tone(80),
+        mark=tone(180),
+        ground=ground,
+        clouds=clouds,
+        brightest=min(255, max(ground) + int(dice.integers(25, 90))),
+        stars=int(dice.integers(0, 160)),
+        grid=int(dice.integers(0, 50)),
+        size=round(dice.uniform(0.9, 1.15), 2),
+        names=bool(dice.random() < 0.8),
+        numbers=bool(dice.random() < 0.8),
+        effects=bool(dice.random() < 0.8),
+    )
 
 
 def write_yolo_folder(
@@ -154,8 +202,10 @@ def _write_whole_block(job: tuple[Path, str, int, int, int]) -> int:
 def _write_block(job: tuple[Path, str, int, int, int]) -> Iterator[None]:
     import cv2
 
+    from league.arena import sprites
+
     folder, part, seed, block, count = job
-    for k, picture in enumerate(_block(count, seed, block, 0.4, 0.5, SEEN_LOOKS)):
+    for k, picture in enumerate(_block(count, seed, block, 0.4, 0.5, SEEN_LOOKS, PALETTE_SHARE)):
         encoded, buffer = cv2.imencode(".png", cv2.cvtColor(picture.image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])
         if not encoded:
             raise OSError(f"{folder}: a picture could not be encoded")
@@ -163,6 +213,9 @@ def _write_block(job: tuple[Path, str, int, int, int]) -> Iterator[None]:
         (folder / "images" / part / f"{name}.png").write_bytes(cast(Any, buffer).tobytes())
         (folder / "labels" / part / f"{name}.txt").write_text(_yolo_lines(picture.classes, picture.boxes), encoding="utf-8")
         yield
+    for kept in vars(sprites).values():  # else every random palette's sprites stay in memory
+        if hasattr(kept, "cache_clear"):
+            kept.cache_clear()
 
 
 def _visible(classes: I32, boxes: F32) -> tuple[I32, F32]:

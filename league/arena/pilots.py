@@ -63,9 +63,7 @@ class Temper:
 
 EXPERT: Final = (Skill(), Temper(reaction=(3, 4), pause=3, key_pause=10, aim_px=2.0, ticks_per_px=1 / 110))
 NOVICE: Final = (
-    Skill(
-        abilities=False, picks_ammo=False, picks_target=False, keeps_range=False, loot_px=90.0, cache_px=200.0, hunter_px=150.0
-    ),
+    Skill(abilities=False, picks_ammo=False, picks_target=False, keeps_range=False, loot_px=90.0, cache_px=200.0, hunter_px=150.0),
     Temper(reaction=(6, 8), pause=10, key_pause=24, aim_px=7.0, ticks_per_px=1 / 70, lapses=0.2),
 )
 

@@ -9,7 +9,18 @@ import pytest
 
 from data.profile import ARENA_PROFILE, GameProfile
 from data.schema import Image
-from engine.arena_pictures import BLOCK, BOX_SCALES, HELD_OUT_SEED, SEEN_LOOKS, TRAIN_SEED, picture_version, pictures, write_yolo_folder
+from engine.arena_pictures import (
+    BLOCK,
+    BOX_SCALES,
+    HELD_OUT_SEED,
+    PALETTE_SHARE,
+    SEEN_LOOKS,
+    TRAIN_SEED,
+    picture_version,
+    pictures,
+    random_look,
+    write_yolo_folder,
+)
 from engine.detector_job import JUDGED_SEED, MOST_EXPORT_GAP, DetectorResult, exports_against_torch, train_arena_detector
 from engine.perception.card import ASSETS, DetectorError, read_card
 from engine.perception.detections import Detections
@@ -18,6 +29,7 @@ from engine.runtime.progress import Progress
 from league.arena import sizes
 from league.arena.looks import CLASSIC, HELD_OUT, LOOKS
 from league.arena.render import boxes as boxes_of
+from league.arena.sprites import HOSTILE_SHOT, SHOT
 from trainers.detector import usable_device
 from trainers.networks.yolo import DetectorTrainingError
 
@@ -147,6 +159,19 @@ def test_all_looks_but_one_are_shown_and_the_classic_one_most() -> None:
     assert {int(p.state.map_kind[0]) for p in shown} == {0, 1}
 
 
+def test_random_palettes_differ_and_shots_stay_cold_and_warm() -> None:
+    shown = list(pictures(12, TRAIN_SEED, coded_share=0.0, palette_share=1.0))
+    again = list(pictures(12, TRAIN_SEED, coded_share=0.0, palette_share=1.0))
+    assert all(np.array_equal(a.image, b.image) for a, b in zip(shown, again, strict=True))
+    assert {p.look.split("-")[0] for p in shown} == {"random"}
+    assert len({p.look for p in shown}) > 2
+    drawn = [random_look(np.random.default_rng(k), "x") for k in range(100)]
+    assert len({look.tone("foe", (240, 70, 80)) for look in drawn}) > 80
+    assert all(look.tone("shot", SHOT)[2] > look.tone("shot", SHOT)[0] for look in drawn)
+    assert all(look.tone("hostile", HOSTILE_SHOT)[0] > look.tone("hostile", HOSTILE_SHOT)[2] for look in drawn)
+    assert all(0.9 <= look.size <= 1.15 and look.brightest > max(look.ground) for look in drawn)
+
+
 def test_every_class_is_shown_often_enough() -> None:
     """The rarest in play (a cache, a hunter, a mender, a bomber, the lock, the mark) each in a good share of the pictures."""
     shown = list(pictures(96, TRAIN_SEED + 50_000, coded_share=0.0))
@@ -169,7 +194,7 @@ def test_a_block_is_the_same_whoever_makes_it_and_when(tmp_path: Path) -> None:
 def test_yolo_folder_has_a_label_line_per_thing(tmp_path: Path) -> None:
     write_yolo_folder(tmp_path, 3, 2)
     assert len(list((tmp_path / "images" / "train").glob("*.png"))) == 3
-    shown = list(pictures(3, TRAIN_SEED))
+    shown = list(pictures(3, TRAIN_SEED, palette_share=PALETTE_SHARE))
     for k, picture in enumerate(shown):
         lines = (tmp_path / "labels" / "train" / f"{k:05d}.txt").read_text(encoding="utf-8").splitlines()
         assert len(lines) == len(picture.classes)
