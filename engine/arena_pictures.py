@@ -328,7 +328,7 @@ def _add_effects(state: WorldState, dice: np.random.Generator) -> None:
     left, top, right, bottom = sizes.PLAY_AREA_PX
     for f in range(int(dice.integers(0, 6))):
         kind = int(dice.integers(rules.FX_HIT, rules.FX_PICKUP + 1))
-        ship = int(dice.integers(0, state.ship_alive.shape[1]))
+        ship = int(dice.integers(0, len(state.ship_alive[0])))
         near = state.ship_pos[0, ship] + dice.normal(0, 14, 2) if dice.random() < 0.7 else dice.uniform((left, top), (right, bottom))
         values = _FX_VALUES.get(kind, tuple(range(1, 41)))
         state.fx_kind[0, f], state.fx_pos[0, f], state.fx_value[0, f] = kind, near, values[int(dice.integers(len(values)))]
