@@ -4,7 +4,7 @@
 went through video coding or JPEG; the looks that the detector trained on and the one it never saw are judged apart,
 things of 14 px and more apart from shots, and the exported files beside the torch network. Beside the tracker stands
 the plainest one there is: every find a track of its own, no velocity, nothing carried on. ``--write-emulation`` also
-writes the measured faults to ``engine/assets/arena_perception.json``, from which emulated perception takes its settings.
+writes the measured faults to ``league/arena/assets/perception.json``, from which emulated perception takes its settings.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
+import league.arena
 from data.files import write_whole
 from data.profile import ARENA_PROFILE
 from data.schema import Tracks
 from engine.arena_pictures import picture_version
 from engine.detector_job import JUDGED_SEED, MOST_EXPORT_GAP, arena_figures, exports_against_torch, speeds
 from engine.perception.arena_flights import emulation_settings, judge_flights
-from engine.perception.card import ASSETS, weights_path
+from engine.perception.card import weights_path
 from engine.perception.detections import Detections
 from engine.perception.detector import open_detector
 from engine.perception.perceive import Perceiver
@@ -152,8 +153,9 @@ def main() -> None:
     print(f"written: {path}")
     if options.write_emulation:
         emulation = {"measured": date, "picture_version": picture_version(), "settings": emulation_settings(flights)}
-        write_whole(ASSETS / "arena_perception.json", (json.dumps(emulation, indent=1) + "\n").encode())
-        print(f"written: {ASSETS / 'arena_perception.json'}")
+        path = Path(league.arena.__file__).parent / "assets" / "perception.json"
+        write_whole(path, (json.dumps(emulation, indent=1) + "\n").encode())
+        print(f"written: {path.name}")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import platform
 import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -73,7 +73,7 @@ class Job:
 
     def key(self) -> str:
         # What the recordings and the code that learns from them are belongs to the key: else old results would be taken for new ones.
-        facts = {**asdict(self), "rules": RULES_VERSION, "features": _versions()}
+        facts = {**asdict(self), "rules": RULES_VERSION, "versions": _versions(), "pilots": _pilots(), "settings": repr(settings_of(self))}
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -82,6 +82,24 @@ def _versions() -> list[int]:
     from data.hindsight import HINDSIGHT_VERSION
 
     return [FEATURE_VERSION, HINDSIGHT_VERSION]
+
+
+def _pilots() -> str:
+    """Tells apart what the scripted pilots are."""
+    import league.arena
+
+    folder = Path(league.arena.__file__).parent
+    digest = hashlib.sha256()
+    for name in ("tactics.py", "pilots.py", "hands.py"):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _eyes() -> str:
+    """Tells apart what the pixels are looked at with."""
+    from engine.perception.card import ASSETS, file_sha256
+
+    return file_sha256(ASSETS / "arena_detector.onnx")[:12]
 
 
 def observer(rung: str, seed: int) -> Any:
@@ -212,24 +230,31 @@ class Runner:
 
     def scores(self, who: str, rung: str, episodes: int) -> list[float]:
         """Episode scores on the test worlds; those that are kept are not flown again."""
-        path = self.folder / "scores" / f"{hashlib.sha256(f'{who} {rung} {RULES_VERSION}'.encode()).hexdigest()[:16]}.json"
+        facts = [who, rung, RULES_VERSION, _pilots() if who in PILOTS else "", _eyes() if rung == "pixels" else rung]
+        path = self.folder / "scores" / f"{hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]}.json"
         kept: list[float] = json.loads(path.read_text("utf-8")) if path.exists() else []
         if len(kept) < episodes:
+            path.parent.mkdir(exist_ok=True)
             tasks = [(who, rung, seed) for seed in seeds("test", episodes).tolist()[len(kept) :]]
             name = who if who in PILOTS else f"policy {Path(who).parent.name}"
-            kept += self._in_turn(f"{name} flies from {rung}", self._pool.map(play, tasks, chunksize=2), len(tasks))
-            path.parent.mkdir(exist_ok=True)
-            write_json(path, kept)
+
+            def keep(score: float) -> None:
+                kept.append(score)
+                if len(kept) % 10 == 0 or len(kept) == episodes:
+                    write_json(path, kept)
+
+            self._in_turn(f"{name} flies from {rung}", self._pool.map(play, tasks), len(tasks), keep)
         return kept[:episodes]
 
     def levels(self, policies: Sequence[str], minutes: float) -> list[dict[str, Any]]:
         return self._in_turn("each level on unseen play", self._pool.map(judged, [(p, minutes) for p in policies]), len(policies))
 
-    def _in_turn(self, what: str, results: Iterator[Any], total: int) -> list[Any]:
+    def _in_turn(self, what: str, results: Iterator[Any], total: int, each: Callable[[Any], object] = lambda one: None) -> list[Any]:
         found: list[Any] = []
         began, told = time.monotonic(), 0.0
         for one in results:
             found.append(one)
+            each(one)
             now = time.monotonic()
             if now - told > 15 or len(found) == total:
                 told = now

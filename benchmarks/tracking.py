@@ -27,7 +27,7 @@ from engine.perception.detections import Detections
 from engine.perception.flight_judging import FlightJudge, Truth
 from engine.perception.tracker import Tracker
 from league.arena import sizes
-from league.arena.emulated import PerceptionSettings, TruthObserver, exact_status
+from league.arena.emulated import TruthObserver, exact_status, measured_settings
 from league.arena.episode import apply_action
 from league.arena.pilots import make_pilot
 from league.arena.skirmish import new_worlds
@@ -103,7 +103,7 @@ def jump_speed(kind: type[Tracker], dice: np.random.Generator) -> float:
 
 def noisy(classes: I32, boxes_px: F32, dice: np.random.Generator) -> Detections:
     """The truth as the detector finds it: its misses by class, its noise, its false finds."""
-    s = PerceptionSettings()
+    s = measured_settings()
     miss = np.array([s.miss.get(n, 0.0) for n in sizes.CLASSES], np.float32)
     rows = np.flatnonzero(dice.random(len(classes)) >= miss[classes])
     boxes = boxes_px[rows] + dice.normal(0, s.centre_px, (len(rows), 4)).astype(np.float32)

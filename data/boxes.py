@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from collections.abc import Iterator
@@ -120,6 +121,15 @@ def read_text(path: Path, limit: int = LARGEST_TEXT_BYTES) -> str:
         raise BoxesError(f"{path} is not text in UTF-8") from error
     except OSError as error:
         raise BoxesError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file whose size was looked at first. Raises BoxesError."""
+    text = read_text(path, LARGEST_JSON_BYTES)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BoxesError(f"{path} is not JSON: {error}") from error
 
 
 def files_below(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:

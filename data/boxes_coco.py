@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, cast
 
-from data.boxes import LARGEST_JSON_BYTES, MOST_BOXES, Box, BoxesError, Labelled, ReadLabels, clipped, read_text
+from data.boxes import MOST_BOXES, Box, BoxesError, Labelled, ReadLabels, clipped, read_json
 
 NAMES: Final = ("_annotations.coco.json", "annotations.json", "instances.json")
 
@@ -17,10 +16,7 @@ def is_coco(raw: Any) -> bool:
 
 def read_coco(path: Path) -> ReadLabels:
     """A COCO file; its pictures are looked for by their bare names beside it and in ``images``. Raises BoxesError."""
-    try:
-        raw: Any = json.loads(read_text(path, LARGEST_JSON_BYTES))
-    except (ValueError, RecursionError) as error:
-        raise error if isinstance(error, BoxesError) else BoxesError(f"{path} is not JSON: {error}") from error
+    raw = read_json(path)
     if not is_coco(raw):
         raise BoxesError(f"{path} is not COCO's JSON (images, annotations, categories)")
     found = ReadLabels("coco")

@@ -6,7 +6,6 @@ nothing is there. Polygons give their bounding box; turned boxes the box round t
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -14,7 +13,7 @@ from typing import Any, Final, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import quoteattr
 
-from data.boxes import LARGEST_JSON_BYTES, MOST_BOXES, Box, BoxesError, Labelled, ReadLabels, clipped, picture_size, read_text
+from data.boxes import MOST_BOXES, Box, BoxesError, Labelled, ReadLabels, clipped, picture_size, read_json
 from data.files import write_json, write_whole
 
 TASKS: Final = "tasks.json"
@@ -24,10 +23,7 @@ CONFIG: Final = "label_config.xml"
 def read_label_studio(path: Path) -> ReadLabels:
     """An export of Label Studio (format JSON, not JSON-MIN). Pictures are looked for by their bare names beside the file
     and in ``images`` beside it. Raises BoxesError."""
-    try:
-        raw: Any = json.loads(read_text(path, LARGEST_JSON_BYTES))
-    except (ValueError, RecursionError) as error:
-        raise error if isinstance(error, BoxesError) else BoxesError(f"{path} is not JSON: {error}") from error
+    raw = read_json(path)
     if not is_label_studio(raw):
         raise BoxesError(f"{path} is not Label Studio's JSON (a list of tasks with data and annotations); export it as JSON, not JSON-MIN")
     found = ReadLabels("label studio")

@@ -94,12 +94,12 @@ class Evaluation:
         rows = [("random", str(self.random_score), "", "0"), (f"demonstrator ({self.demonstrator})", str(self.demonstrator_score), "", "1")]
         for r in self.rungs:
             c = r.counters
-            kills = c.get("kills", 0.0)
+            kills, loot = c.get("kills", 0.0), c.get("looted", 0.0) + c.get("caches", 0.0)
             rows.append(
                 (
                     f"policy, from {r.rung}",
                     str(r.score),
-                    f"{kills:.1f} / {c.get('looted', 0.0):.1f} / {c.get('deaths', 0.0):.1f}",
+                    f"{kills:.1f} / {loot:.1f} / {c.get('deaths', 0.0):.1f}",
                     str(r.normalised),
                 )
             )

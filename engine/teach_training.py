@@ -148,7 +148,10 @@ def train_taught(
     chosen = settings if settings is not None else DetectorSettings(batch=8 if len(learnt) < 200 else 16)
     per_epoch = math.ceil(len(learnt) / chosen.batch)
     chosen = replace(
-        chosen, size=_fitting(profile.detector_size), epochs=epochs or min(max(EPOCHS[0], round(STEPS / per_epoch)), EPOCHS[1])
+        chosen,
+        size=_fitting(profile.detector_size),
+        epochs=epochs or min(max(EPOCHS[0], round(STEPS / per_epoch)), EPOCHS[1]),
+        flips=profile.mirrored,
     )
     before = newest_model(project)
     if resume and before is None:

@@ -14,11 +14,10 @@ from torch import Tensor
 
 from data.features import Feature, Normaliser, mirror
 from data.profile import GameProfile
+from data.settings import amount_of
 from data.steps import Steps
 
 Augment = Literal["auto", "on", "off"]
-SMALL_S: Final = 3000.0
-"""Less play than this is little: the settings' preset "small" ends there too."""
 TREMBLE: Final = 0.03
 """Standard deviation of the trembling, in standard deviations of each feature."""
 Batch = dict[str, Tensor]
@@ -27,7 +26,7 @@ Batch = dict[str, Tensor]
 def wanted(augment: Augment, sessions: Sequence[Steps]) -> bool:
     """Is this to be augmented?"""
     seconds = sum(float(s.time_ns[-1] - s.time_ns[0]) / 1e9 for s in sessions if len(s))
-    return augment == "on" or (augment == "auto" and seconds < SMALL_S)
+    return augment == "on" or (augment == "auto" and amount_of(seconds) == "small")
 
 
 def tremble(values: Tensor, generator: torch.Generator, present: Tensor | None = None) -> Tensor:

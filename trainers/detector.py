@@ -47,6 +47,8 @@ class DetectorSettings:
     device: str = "auto"
     """auto (a GPU where there is one), cpu, cuda or cuda:N; see ``usable_device``."""
     cache_pictures: bool = True
+    flips: bool = True
+    """Learn from mirrored pictures too: only right where a mirrored picture of the game would be as true."""
     workers: int = 0
     """Loader processes. They are forked, so only a process of its own with no live threads may ask for some."""
 
@@ -130,19 +132,21 @@ def train_detector(
 def usable_device(wanted: str) -> str:
     """``auto``: the first GPU where there is one, else the CPU; anything else as it is.
 
-    Raises DetectorTrainingError for a GPU that this machine has not, and for what is no device.
+    Raises DetectorTrainingError for a GPU that this machine has not, and for what is no device: pictures are made for minutes
+    before training begins, and a detector on the CPU takes hours.
     """
-    import torch
+    from trainers.device import TrainingError, pick_device
 
-    kind, _, number = wanted.partition(":")
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if wanted in ("auto", "cpu"):
-        return "cuda:0" if wanted == "auto" and count else "cpu"
-    if kind != "cuda" or (number and not number.isdigit()):
-        raise DetectorTrainingError(f"device {wanted!r} is unknown; use auto, cpu, cuda or cuda:N")
-    if int(number or 0) >= count:
-        raise DetectorTrainingError(f"device {wanted!r} is not on this machine ({count} GPUs); use auto or cpu")
-    return f"cuda:{int(number or 0)}"
+    missing: list[str] = []
+    try:
+        device = pick_device(wanted, missing)
+    except TrainingError as error:
+        raise DetectorTrainingError(str(error)) from error
+    if missing:
+        raise DetectorTrainingError(f"{missing[0].partition(';')[0]}; use auto or cpu")
+    if device.type not in ("cpu", "cuda"):
+        raise DetectorTrainingError(f"device {wanted!r}: a detector trains on the CPU or with CUDA; use auto, cpu, cuda or cuda:N")
+    return f"cuda:{device.index or 0}" if device.type == "cuda" else "cpu"
 
 
 def dataset_classes(dataset: Path) -> tuple[str, ...]:
@@ -277,8 +281,8 @@ def _make_trainer(network: Any, dataset: Path, output_dir: Path, settings: Detec
         "close_mosaic": 0,
         "translate": 0.0,
         "scale": 0.0,
-        "fliplr": 0.5,
-        "flipud": 0.5,
+        "fliplr": 0.5 if settings.flips else 0.0,
+        "flipud": 0.5 if settings.flips else 0.0,
         "hsv_h": 0.06,
         "hsv_s": 0.4,
         "hsv_v": 0.3,

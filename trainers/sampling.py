@@ -21,7 +21,7 @@ from data.steps import Steps
 from data.windows import Part
 
 I64 = NDArray[np.int64]
-_VISUAL: Final = ("time_ns", "frame_time_ns", "frame_number", "focus", "levels", "flags", "choices", "cooldowns")
+_VISUAL: Final = ("frame_time_ns", "frame_number", "levels", "flags", "choices", "cooldowns")
 _HAND: Final = ("cursor", "action_xy", "held", "actor", "model_version")
 _SAID: Final = ("mode", "target_id", "said_mode", "said_target", "left_out")
 
@@ -119,7 +119,7 @@ def _resample(steps: Steps, model: LiveModel, rng: np.random.Generator) -> tuple
     stale[0] = False
     source = np.where(stale & (np.diff(kept, prepend=kept[0]) == 1), kept - 1, kept)
     columns: dict[str, Any] = {name: getattr(steps, name)[source] for name in _VISUAL}
-    columns |= {name: getattr(steps, name)[kept] for name in ("cursor", "focus", *_HAND)}
+    columns |= {name: getattr(steps, name)[kept] for name in ("focus", *_HAND)}
     columns |= {name: None if getattr(steps, name) is None else getattr(steps, name)[kept] for name in _SAID}
     columns["time_ns"] = moved
     levels = columns["levels"]

@@ -17,6 +17,7 @@ from aiohttp import web
 
 from engine.teach import STATES, Picture, Stale, TeachError, TeachProject, boxes_of_json
 from tui.web_door import COOKIE, HEADERS, Door
+from tui.web_serving import refused, serve
 
 MAX_BODY: Final = 400_000
 SHUTDOWN_S: Final = 3.0
@@ -51,29 +52,13 @@ class TeachPage:
 
     async def serve(self, host: str, port: int, ready: Callable[[int], None], stop: asyncio.Event) -> None:
         """Listen until ``stop`` or ``done``; ``ready`` is told the port. Raises OSError when it cannot be had."""
-        runner = web.AppRunner(self.application(), access_log=None, shutdown_timeout=SHUTDOWN_S)
-        await runner.setup()
-        waiting = [asyncio.create_task(stop.wait()), asyncio.create_task(self.done.wait())]
-        try:
-            await web.TCPSite(runner, host, port).start()
-            ready(runner.addresses[0][1])
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
-            await runner.cleanup()
+        await serve(self.application(), host, port, ready, stop, self.done, shutdown_s=SHUTDOWN_S)
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        refusal = self._door.refusal(
-            request.headers.get("Host", ""),
-            request.headers.get("Origin"),
-            request.cookies.get(COOKIE, ""),
-            request.query.get("token", ""),
-            websocket=request.method not in ("GET", "HEAD"),  # whatever changes something has to name our own page
-        )
-        if refusal:
-            return web.Response(status=403, text=f"{refusal}\n", headers=HEADERS)
+        # Whatever changes something has to name our own page.
+        if answer := refused(self._door, request, from_own_page=request.method not in ("GET", "HEAD")):
+            return answer
         try:
             response = await handler(request)
         except Stale as error:

@@ -19,6 +19,7 @@ from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 
 from tui.web_child import NoFace, WebChild
 from tui.web_door import COOKIE, HEADERS, Door
+from tui.web_serving import refused, serve
 
 SESSIONS: Final = 8
 """Browsers at once. A face takes about 55 MB."""
@@ -65,26 +66,12 @@ class WebFace:
 
     async def serve(self, host: str, port: int, ready: Callable[[int], None], stop: asyncio.Event) -> None:
         """Listen until ``stop``; ``ready`` is told the port. Raises OSError when it cannot be had."""
-        runner = web.AppRunner(self.application(), access_log=None, shutdown_timeout=SHUTDOWN_S)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, host, port).start()
-            ready(runner.addresses[0][1])
-            await stop.wait()
-        finally:
-            await runner.cleanup()
+        await serve(self.application(), host, port, ready, stop, shutdown_s=SHUTDOWN_S)
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        refusal = self._door.refusal(
-            request.headers.get("Host", ""),
-            request.headers.get("Origin"),
-            request.cookies.get(COOKIE, ""),
-            request.query.get("token", ""),
-            websocket=request.path == f"{self._door.place}ws",
-        )
-        if refusal:
-            return web.Response(status=403, text=f"{refusal}\n", headers=HEADERS)
+        if answer := refused(self._door, request, from_own_page=request.path == f"{self._door.place}ws"):
+            return answer
         response = await handler(request)
         if not response.prepared:
             response.headers.update(HEADERS)

@@ -2,14 +2,17 @@
 
 ``TruthObserver`` shows exactly what is visible. ``EmulatedObserver`` adds what a detector and tracker add: misses,
 noise, latency, changed ids, false finds, velocities from a filter over noisy places, tracks that coast for a while
-unseen. Its ``PerceptionSettings`` hold what was measured on the shipped detector and tracker (``benchmarks/eyes.py``). Both
-follow one world; a world that starts over (its tick went back) starts them over.
+unseen: by default what was measured on the shipped detector and tracker (``measured_settings``). Both follow one world; a world
+that starts over (its tick went back) starts them over.
 """
 
 from __future__ import annotations
 
+import functools
+import json
 from collections import deque
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,7 @@ from league.arena.world import WorldState
 _PICTURE = np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
 _SIX = np.concatenate([_PICTURE, _PICTURE, _PICTURE])
 _ID, _CLASS, _HITS, _BORN, _SEEN = range(5)
+_STILL = np.array([name in ("loot", "cache", "rock", "portal", "mark") for name in sizes.CLASSES])
 Cursor = tuple[float, float] | None
 
 
@@ -81,10 +85,8 @@ class TruthObserver:
 
 @dataclass(frozen=True, slots=True)
 class PerceptionSettings:
-    """How faulty the emulated detector and tracker are. Shares are per object and observation.
-
-    The defaults are those measured on the shipped ones; where no fault was seen in 2,000 ticks a small one is kept.
-    """
+    """How faulty the emulated detector and tracker are. Shares are per object and observation. The defaults are those of a good
+    detector; ``measured_settings`` are the shipped one's."""
 
     miss: dict[str, float] = field(
         default_factory=lambda: {
@@ -123,8 +125,11 @@ class PerceptionSettings:
     """A thing that moved farther between observations is taken for a new one."""
     alpha: float = 0.6
     """Smallest gain of the tracker's filter on places."""
-    beta: float = 0.2
-    """Smallest gain on velocities."""
+    beta: float = 0.35
+    """Smallest gain on velocities of what moves, so that they are about as far off as the real tracker's
+    (``benchmarks/tracking.py``)."""
+    beta_still: float = 0.05
+    """The same for loot, caches, rocks, portals and marks, which a tracker knows to stand still."""
     level_noise: float = 0.006
     """Standard deviation of gauge readings."""
     missing: float = 0.001
@@ -133,12 +138,19 @@ class PerceptionSettings:
     """Share of flags and choices read wrong."""
 
 
+@functools.cache
+def measured_settings() -> PerceptionSettings:
+    """What ``benchmarks/eyes.py --write-emulation`` measured on the shipped detector and tracker."""
+    measured = json.loads((Path(__file__).parent / "assets" / "perception.json").read_text("utf-8"))["settings"]
+    return PerceptionSettings(**measured)
+
+
 class EmulatedObserver:
     """Faulty observations of one world, reproducible by ``seed``."""
 
     def __init__(self, settings: PerceptionSettings | None = None, seed: int = 0, profile: GameProfile = ARENA_PROFILE) -> None:
         _check_profile(profile)
-        self.settings = settings if settings is not None else PerceptionSettings()
+        self.settings = settings if settings is not None else measured_settings()
         unknown = sorted(set(self.settings.miss) - set(sizes.CLASSES))
         if unknown:
             raise ValueError(f"emulated perception, miss: no class {', '.join(unknown)}; there are {', '.join(sizes.CLASSES)}")
@@ -207,18 +219,20 @@ class EmulatedObserver:
         """Correct tracks ``old`` by what was measured; those that jumped, or whose id is lost, begin anew."""
         s = self.settings
         whole, real = self._whole[old], self._real[old]
+        # What was missed for some pictures has gone on since it was last seen, not since the picture before.
+        since_s = np.maximum((now_ns - whole[:, _SEEN]) / 1e9, dt_s).astype(np.float32)[:, None]
         whole[:, _HITS] += 1
         whole[:, _SEEN] = now_ns
         n = whole[:, _HITS].astype(np.float32)
         # Growing-memory gains (a straight line fitted to the first places), then a fading memory.
         gain = 2.0 / (n * (n + 1.0))
         alpha = np.maximum(gain * (2.0 * n - 1.0), s.alpha)[:, None]
-        beta = np.maximum(gain * 3.0, s.beta)[:, None]
+        beta = np.maximum(gain * 3.0, np.where(_STILL[whole[:, _CLASS]], s.beta_still, s.beta))[:, None]
         residual = measured[:, :2] - real[:, :2]
         anew = (np.abs(residual).max(axis=1, initial=0.0) > s.jump_px) | (self._rng.random(len(old)) < s.id_switch)
         real[:, :2] += alpha * residual
         real[:, 2:4] += 0.5 * (measured[:, 2:] - real[:, 2:4])
-        real[:, 4:] += beta * residual / np.float32(dt_s)
+        real[:, 4:] += beta * residual / since_s
         if anew.any():
             whole[anew, _ID] = self._fresh(int(anew.sum()))
             whole[anew, _HITS] = s.confirm_hits

@@ -288,7 +288,6 @@ def hurt(ship_alive, ship_kind, ship_pos, ship_hp, ship_shield, ship_lock, ship_
 @compiled
 def kill(ship_alive, ship_lock, ship_firing, ship_has_dest, ship_respawn_s, deaths, w, i):
     """A ship is gone: its own lock and every lock on it end."""
-    ship_alive[w, i] = False
     deaths[w, i] += 1
     leave(ship_alive, ship_lock, ship_firing, ship_has_dest, w, i)
     ship_respawn_s[w, i] = rules.PLAYER_RESPAWN_S

@@ -104,7 +104,7 @@ def test_what_cannot_train_is_said_before_pictures_are_made(tmp_path: Path) -> N
     missing.write_bytes(b"no tensors at all")
     with pytest.raises(DetectorTrainingError, match="no tensors can be read"):
         train_arena_detector(tmp_path, pictures=8, report=told.append, start_from=missing)
-    with pytest.raises(DetectorTrainingError, match="'cuda:97' is not on this machine"):
+    with pytest.raises(DetectorTrainingError, match="device cuda:97: not on this machine"):
         train_arena_detector(tmp_path, pictures=8, report=told.append, device="cuda:97")
     assert told == []
 

@@ -10,7 +10,7 @@ import pytest
 
 from data.schema import Observation
 from league.arena import sizes
-from league.arena.emulated import EmulatedObserver, PerceptionSettings, TruthObserver, exact_status
+from league.arena.emulated import EmulatedObserver, PerceptionSettings, TruthObserver, exact_status, measured_settings
 from league.arena.episode import TICK_NS, fly
 from league.arena.pilots import make_pilot
 from league.arena.skirmish import new_worlds, step
@@ -202,3 +202,36 @@ def test_an_observation_takes_well_under_a_millisecond() -> None:
             step(state, None, None, None)
             observer.observe(state, 0, tick * TICK_NS, (0.5, 0.5))
         assert (time.process_time() - begin) / 200 < 2e-3
+
+
+def test_velocities_hold_though_a_thing_is_missed_now_and_then() -> None:
+    observer = EmulatedObserver(PerceptionSettings(miss={"shot": 0.4}, id_switch=0, false_positives=0, centre_px=0.0, latency_ticks=0))
+    state = new_worlds(1, [3])
+    state.ship_alive[0, 1:] = False
+    state.rock_radius[:] = 0.0
+    state.rock_pos[:] = -1000.0
+    errors = []
+    for start in range(12):
+        state.shot_alive[0], state.shot_owner[0] = False, 0
+        state.shot_alive[0, 0], state.shot_pos[0, 0], state.shot_vel[0, 0], state.shot_life_s[0, 0] = True, (60, 60 + start), (300, 40), 9
+        state.shot_serial[0, 0] += 1000 + start
+        for tick in range(30):
+            state.shot_pos[0, 0] += state.shot_vel[0, 0] / 20
+            seen = observer.observe(state, 0, (start * 30 + tick + 1) * TICK_NS, None).tracks
+            shots = seen.velocities[(seen.classes == sizes.SHOT) & (seen.ages_s > 0.2)] * (640, 360)
+            errors += np.hypot(*(shots - (300, 40)).T).tolist()
+    assert len(errors) > 100
+    assert np.quantile(errors, 0.9) < 15
+
+
+def test_what_was_measured_on_the_shipped_detector_is_what_is_emulated() -> None:
+    measured = measured_settings()
+    assert set(measured.miss) == set(sizes.CLASSES)
+    assert EmulatedObserver().settings == measured
+    found = PerceptionSettings(miss=measured.miss, id_switch=0, false_positives=0, coast_s=0.0, confirm_hits=1)
+    seen = flight(EmulatedObserver(found, seed=1), 600)
+    truth = flight(TruthObserver(), 600)
+    shown = {kind: sum(int((o.tracks.classes == kind).sum()) for o in seen) for kind in (sizes.MARK, sizes.ROCK)}
+    there = {kind: sum(int((o.tracks.classes == kind).sum()) for o in truth) for kind in shown}
+    for kind, count in shown.items():
+        assert count / there[kind] == pytest.approx(1 - measured.miss[sizes.CLASSES[kind]], abs=0.06)

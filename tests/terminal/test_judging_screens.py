@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_tmux import Tmux, face
+from multiplexer import Tmux, face
 
 from data.trash import trash
 from tests.support.evaluations import some
 from tests.support.sessions import write_session
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-
-
-@pytest.fixture
-def tmux() -> Iterator[Tmux]:
-    server = Tmux()
-    yield server
-    server("kill-server")
 
 
 def test_the_screens_open_by_their_keys_and_follow_the_size(tmux: Tmux, tmp_path: Path) -> None:

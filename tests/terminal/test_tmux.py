@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from multiplexer import Tmux, face
 from ptyrun import HERE, PtyRun
 
 from engine.endpoint import endpoint_path
@@ -21,39 +18,6 @@ from engine.state import BotState
 from tests.support.served import FakeEngine, serving, wait_for
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-
-
-class Tmux:
-    """A server of its own for one test."""
-
-    def __init__(self) -> None:
-        self.socket = f"secondseat-test-{uuid.uuid4().hex[:8]}"
-
-    def __call__(self, *words: str) -> str:
-        done = subprocess.run(
-            ["tmux", "-L", self.socket, *words], capture_output=True, text=True, timeout=10, env={**os.environ, "LANG": "C.UTF-8"}
-        )
-        return done.stdout
-
-    def open(self, command: str) -> None:
-        self("-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "36", "-s", "a", command)
-
-    def wait_for(self, word: str) -> None:
-        end = time.monotonic() + 20
-        while word not in (shown := self("capture-pane", "-p", "-t", "a")):
-            assert time.monotonic() < end, shown
-            time.sleep(0.1)
-
-
-@pytest.fixture
-def tmux() -> Iterator[Tmux]:
-    server = Tmux()
-    yield server
-    server("kill-server")
-
-
-def face(folder: Path) -> str:
-    return f"env -u TMUX LANG=C.UTF-8 LC_ALL=C.UTF-8 {sys.executable} {HERE / 'fake_app.py'} {folder}"
 
 
 def test_function_keys_and_a_closed_pane(tmux: Tmux, tmp_path: Path) -> None:

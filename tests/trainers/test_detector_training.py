@@ -157,7 +157,7 @@ def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
 def test_a_device_is_usable_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert (usable_device("auto"), usable_device("cpu")) == ("cpu", "cpu")
-    with pytest.raises(DetectorTrainingError, match=r"'cuda' is not on this machine \(0 GPUs\)"):
+    with pytest.raises(DetectorTrainingError, match=r"device cuda: not on this machine \(0 GPUs\); use auto or cpu"):
         usable_device("cuda")
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
@@ -165,5 +165,5 @@ def test_a_device_is_usable_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DetectorTrainingError, match=r"\(2 GPUs\)"):
         usable_device("cuda:2")
     for wrong in ("tpu", "cuda:x", ""):
-        with pytest.raises(DetectorTrainingError, match="is unknown; use auto"):
+        with pytest.raises(DetectorTrainingError, match="use auto, cpu, cuda or cuda:N"):
             usable_device(wrong)
