@@ -155,7 +155,7 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
             again=number(target, "second_run_in_crowds"),
         ),
     ]
-    found += [_point(levels, told) for told in ("predicted",)]
+    found.append(_point(levels, "predicted"))
     found.append(
         Figure(
             "action",

@@ -22,7 +22,8 @@ PROFILE = SimpleNamespace(keys=("w", "q", "space"), edge_margin_px=8, hold_ms=50
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in the background inherit an ignored one
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in the background inherit an ignored one,
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # those under nohup this one
     window_id, end_file = int(sys.argv[1]), Path(sys.argv[2])
     actuator = Actuator().start()
     actuator.arm(WindowInfo(window_id, "Target", None), PROFILE)

@@ -26,7 +26,7 @@ import pytest
 from ptyrun import PtyRun
 
 from engine.endpoint import endpoint_path
-from engine.remote import Remote, running
+from engine.remote import Remote, UnreachableError, running
 from engine.runtime.stdio import RESTORE_SEQUENCES
 from engine.state import EngineState
 from league.arena.world import cache_folder
@@ -118,8 +118,10 @@ class Shell:
 
 
 def state(name: str = "engine") -> EngineState | None:
-    path = endpoint_path(name)
-    return EngineState.from_json(Remote(path).state()) if path.exists() and Remote(path).alive() else None
+    try:
+        return EngineState.from_json(Remote(endpoint_path(name)).state())
+    except UnreachableError:
+        return None
 
 
 @pytest.fixture
