@@ -127,6 +127,15 @@ async def train(center: ControlCenter, level: str = "all", **options: Any) -> st
     return _job(center, "train", f"train {level}", {"level": level, **told, **options})
 
 
+async def teach(center: ControlCenter, profile: dict[str, Any], epochs: int | None = None, resume: bool = False) -> str:
+    """Train a detector on the boxes that a person confirmed for a game, as a job; ``profile`` is the game's as it is now."""
+    from data.profile import GameProfile
+
+    made = GameProfile.model_validate(profile)
+    asked = {"profile": made.model_dump(mode="json"), "epochs": epochs, "resume": resume}
+    return _job(center, "teach", f"teach {made.name}", asked)
+
+
 async def evaluate(
     center: ControlCenter, policy: str = "", episodes: int = 20, rungs: str = "state,emulated,pixels", minutes: float = 3.0
 ) -> str:
@@ -231,6 +240,7 @@ COMMANDS: Final[Mapping[str, Callable[..., Awaitable[str]]]] = {
     "fly": fly,
     "disarm": disarm,
     "train": train,
+    "teach": teach,
     "evaluate": evaluate,
     "perceive": perceive,
     "job_stop": job_stop,

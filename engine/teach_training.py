@@ -331,6 +331,11 @@ def take_back(project: TeachProject, settings_file: Path) -> tuple[Change, str]:
     return change, detector
 
 
+def taken_before(project: TeachProject) -> int:
+    """How many detectors ``take_back`` can still bring back."""
+    return len(_listed(project, "before"))
+
+
 def _listed(project: TeachProject, name: str) -> list[Any]:
     found = project.state().get(name)
     return cast("list[Any]", found) if isinstance(found, list) else []

@@ -11,6 +11,7 @@ from typing import Final
 from tui.judging_actions import EVALUATION_ACTIONS, STATISTICS_ACTIONS, TRASH_ACTIONS
 from tui.registry import Action, Registry
 from tui.session_actions import SESSION_ACTIONS
+from tui.teach_actions import TEACH_ACTIONS
 
 PANES: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("1", "actions", "Actions", "Act"),
@@ -177,6 +178,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "statistics", "Data statistics", ("S",), "what the recordings hold, and which look odd", group="Look", launcher="Data statistics"
     ),
+    Action("teach", "Teach a detector your game", ("G",), "pictures of your play, your boxes on them, training, profile"),
     Action("trash", "Trash", ("B",), "sessions that were thrown away: bring them back, or empty it"),
     Action("doctor", "Checks", ("i",), "what works on this machine and what to do about the rest", group="Look", launcher="Checks"),
     Action("full_log", "Full log", ("g",), "notices and everything that libraries printed", group="Look", launcher="Full log"),
@@ -222,6 +224,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     *TRASH_ACTIONS,
     *STATISTICS_ACTIONS,
     *EVALUATION_ACTIONS,
+    *TEACH_ACTIONS,
 )
 
 REGISTRY: Final = Registry(_ACTIONS, {key: f"the pane {title}" for key, _, title, _ in PANES})

@@ -83,6 +83,8 @@ class SecondseatApp(TalkingApp):
         self._slot_s = 0.25
         self.runs = RunWatcher(self._models_folder, self._running_folder, lambda: self.soon(self._show_chart))
         self.desk = Desk(self.soon)
+        self.at_the_end: list[Callable[[], object]] = []
+        """What else is closed when the face goes; may take a moment."""
         self._bindings = BindingsMap(self._make_bindings())
         if self.many_colours:
             for own in theme.own_themes():
@@ -275,6 +277,8 @@ class SecondseatApp(TalkingApp):
     async def on_unmount(self) -> None:
         self.runs.stop()
         await asyncio.to_thread(self.desk.close)
+        for close in self.at_the_end:
+            await asyncio.to_thread(close)
 
     def _fatal_error(self) -> None:
         """An error of our own: the traceback goes to the log (without the values of variables, which may be secret),

@@ -160,6 +160,12 @@ def add_game(app: SecondseatApp) -> None:
     begin(app)
 
 
+def teach(app: SecondseatApp) -> None:
+    from tui.screens.teach import TeachScreen
+
+    app.open_screen(TeachScreen)
+
+
 def doctor(app: SecondseatApp) -> None:
     """The checks; on their screen already: look again."""
     from tui.screens.lists import DoctorScreen
@@ -221,6 +227,7 @@ DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "reset_sizes": reset_sizes,
     "keys": keys,
     "add_game": add_game,
+    "teach": teach,
     "doctor": doctor,
     "full_log": full_log,
     "sessions": sessions,

@@ -98,6 +98,13 @@ class DetectorParameters(Parameters):
     epochs: int | None = Field(default=None, ge=1, le=10_000, description="passes over the pictures; empty: the recipe's own")
 
 
+class TeachParameters(Parameters):
+    """How a detector of one's own game is trained."""
+
+    epochs: int | None = Field(default=None, ge=1, le=1_000, description="passes over the pictures; empty: by their number")
+    resume: bool = Field(default=False, description="go on from the training before, also one that was stopped")
+
+
 class ArmParameters(Parameters):
     """Who flies, and whether it really presses anything."""
 
@@ -121,6 +128,7 @@ FORMS: Final[Mapping[str, type[Parameters]]] = {
     "source": SourceParameters,
     "train": TrainParameters,
     "detector": DetectorParameters,
+    "teach": TeachParameters,
     "arm": ArmParameters,
     "evaluate": EvaluateParameters,
 }

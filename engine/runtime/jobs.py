@@ -30,7 +30,7 @@ from engine.state import JobPhase, JobState
 
 log = logging.getLogger(__name__)
 
-ONE_AT_A_TIME: Final = frozenset({"train", "detector"})
+ONE_AT_A_TIME: Final = frozenset({"train", "detector", "teach"})
 """The kinds of job that take the whole machine."""
 _STOP_AFTER_S = (0.0, 15.0, 20.0)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)

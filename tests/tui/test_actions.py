@@ -21,6 +21,7 @@ from tui.screens.play import PlayPane
 from tui.screens.runs import RunsPane
 from tui.screens.session import SessionPane
 from tui.screens.statistics import StatisticsPane
+from tui.screens.teach import TeachPane
 from tui.screens.trash import TrashPane
 
 TAKEN_BY_TERMINALS = {"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+j", "ctrl+m", "ctrl+i", "ctrl+h", "ctrl+z", "f10", "f11", "f12"}
@@ -41,6 +42,7 @@ OWNERS = {
     "evaluations": EvaluationsPane,
     "evaluation": EvaluationPane,
     "comparison": ComparisonPane,
+    "teach": TeachPane,
 }
 """Who has the methods of a scope's actions."""
 

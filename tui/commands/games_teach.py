@@ -130,23 +130,15 @@ def status_lines(project: TeachProject) -> list[str]:
 
 def _prepare(project: TeachProject, wanted: int, sessions: tuple[str, ...], as_json: bool) -> None:
     """Pictures up to the wanted number, and proposals in those that nobody has looked at."""
-    from engine.teach_guesses import propose
-    from engine.teach_sampling import sample
-    from engine.teach_training import newest_model
+    from engine.teach_prepare import prepare
 
     there = len(project.pictures())
-    if there < wanted:
-        with long_work() as report:
-            taken = sample(project, wanted - there, sessions, report)
-        short = "; the rest of the recordings looks the same" if taken < wanted - there else ""
-        _say(f"{taken} pictures taken from the recordings{short}", as_json)
-    elif sessions:
+    if there >= wanted and sessions:
         say_notice(f"{there} pictures are there; to take more from these recordings, give --pictures {there + 30}")
-    if any(p.state in ("new", "proposed") for p in project.pictures()):
-        with long_work() as report:
-            proposed = propose(project, newest_model(project), report)
-        if proposed.by or proposed.moving:
-            _say(str(proposed), as_json)
+    with long_work() as report:
+        prepared = prepare(project, wanted, sessions, report)
+    for line in prepared.lines():
+        _say(line, as_json)
 
 
 def _export(project: TeachProject, wish: tuple[str, str]) -> str:

@@ -105,22 +105,29 @@ def opened(address: str) -> Generator[None]:
     """Open the person's browser by way of a file that only they can read: a command line is everybody's to read."""
     import webbrowser
 
-    from engine.remote import runtime_folder
-
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         say("no display here to open a browser on: open the address yourself")
         yield
         return
-    path = Path(runtime_folder()) / f"web-{os.getpid()}.html"
-    path.touch(mode=0o600)
-    path.write_text(REDIRECT.format(address=address), encoding="utf-8")
+    with redirect(address) as path:
 
-    def open_it() -> None:
-        if not webbrowser.open(path.as_uri()):
-            say("no browser was found: open the address yourself")
+        def open_it() -> None:
+            if not webbrowser.open(path.as_uri()):
+                say("no browser was found: open the address yourself")
 
-    try:
         threading.Thread(target=open_it, name="secondseat-browser", daemon=True).start()  # some browsers are waited for
         yield
+
+
+@contextlib.contextmanager
+def redirect(address: str) -> Generator[Path]:
+    """A page that only this person can read and that leads to the address; it is gone afterwards."""
+    from engine.remote import runtime_folder
+
+    path = Path(runtime_folder()) / f"web-{os.getpid()}.html"
+    path.touch(mode=0o600)
+    try:
+        path.write_text(REDIRECT.format(address=address), encoding="utf-8")
+        yield path
     finally:
         path.unlink(missing_ok=True)
