@@ -1,0 +1,147 @@
+"""The ship's mind: 19 numbers in, logits of seven small choices and one value out.
+
+A plain torso (19 -> 128 -> 128) under one linear layer that holds all heads and the value side by side, so that a
+decision is three matrix products. Shapes: ``[...]`` any leading axes; ``LOGITS`` = 36 bins side by side in the order of
+``league.codec.HEADS``; H = 7 heads.
+
+Log-probabilities that actors store come from the very logits that were sampled, in the same precision and under the same
+mask; a learner that computes them again from the same weights gets a ratio of 1.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from league.codec import HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
+
+_SIZES: Final = list(HEADS.values())
+_STARTS: Final = [0, *accumulate(_SIZES)][:-1]
+HEAD_SLICES: Final = {name: slice(start, start + size) for name, start, size in zip(HEADS, _STARTS, _SIZES, strict=True)}
+"""Where each head's bins are in the last axis of the logits."""
+GROUPS: Final = {"move": ("move_x", "move_y"), "aim": ("aim_x", "aim_y"), "buttons": ("fire", "ability", "interact")}
+"""Heads that share a trace when traces are split."""
+_SMALLEST: Final = 1e-30
+"""A head whose bins together weigh less beside the largest logit of its row would lose digits in the fast way."""
+
+
+def _membership(device: torch.device, dtype: torch.dtype) -> Tensor:
+    """[LOGITS, H], 1 where the bin belongs to the head: products with it sum over each head, or spread to its bins."""
+    sizes = torch.tensor(_SIZES, device=device)
+    return nn.functional.one_hot(torch.arange(len(_SIZES), device=device).repeat_interleave(sizes), len(_SIZES)).to(dtype)
+
+
+class _HeadwiseLogSoftmax(torch.autograd.Function):
+    """log softmax over each head's bins: two thin matrix products instead of seven slices, and the same for the gradient.
+
+    At [8192, 36] forward and backward take two thirds of the time of seven ``log_softmax`` and a ``cat``.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, member: Tensor) -> Tensor:
+        shifted = logits - logits.amax(-1, keepdim=True)
+        sums = shifted.exp() @ member
+        if sums.numel() and not bool(sums.min() > _SMALLEST):  # a head lies far below another one (or a NaN): the slow and exact way
+            log_p = torch.cat([part.log_softmax(-1) for part in logits.split(_SIZES, -1)], -1)
+        else:
+            log_p = shifted.sub_(sums.log_() @ member.T)
+        ctx.save_for_backward(log_p, member)
+        return log_p
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        log_p, member = ctx.saved_tensors
+        (gradient,) = gradients
+        return torch.addcmul(gradient, log_p.exp(), (gradient @ member) @ member.T, value=-1), None
+
+
+def log_softmax_heads(logits: Tensor) -> Tensor:
+    """Log-probabilities [..., LOGITS] of all bins, each head normalised by itself. Raises ValueError on a wrong last axis."""
+    _check_logits(logits)
+    return _HeadwiseLogSoftmax.apply(logits, _membership(logits.device, logits.dtype))  # pyright: ignore[reportReturnType]
+
+
+def sum_heads(per_bin: Tensor) -> Tensor:
+    """Sums [..., H] of a quantity per bin [..., LOGITS] over each head."""
+    return per_bin @ _membership(per_bin.device, per_bin.dtype)
+
+
+def action_log_prob(log_p: Tensor, action: Tensor, head_mask: Tensor | None = None) -> Tensor:
+    """Log-probability [..., H] of ``action`` (bin indices [..., H]) under ``log_p`` [..., LOGITS]; 0 where a head is masked out."""
+    index = action.long() + torch.tensor(_STARTS, device=action.device)
+    chosen = log_p.gather(-1, index)
+    return chosen if head_mask is None else torch.where(head_mask, chosen, chosen.new_zeros(()))
+
+
+def _check_logits(logits: Tensor) -> None:
+    if logits.shape[-1:] != (LOGITS,):
+        raise ValueError(f"logits: shape {tuple(logits.shape)}; the last axis must be {LOGITS}: {HEADS}")
+
+
+class Decision(NamedTuple):
+    """What a policy chose, and all that a learner needs to know about it later."""
+
+    action: Tensor
+    """int8 [..., H], bin indices."""
+    log_prob: Tensor
+    """[..., H], of the sampled bins; 0 where masked."""
+    value: Tensor
+    """[...]"""
+    logits: Tensor
+    """[..., LOGITS], those that were sampled."""
+
+
+class ActorCritic(nn.Module):
+    """Factorised actor-critic on the 19-number observation.
+
+    ``hidden`` is the width of both layers. The heads start with a hundredth of the usual weights: a new policy is nearly
+    uniform, so it tries everything, and its value is near 0.
+    """
+
+    def __init__(self, hidden: int = 128) -> None:
+        super().__init__()
+        if hidden < 1:
+            raise ValueError(f"network: hidden {hidden} is not a width; use 16 to 1024")
+        self.hidden = hidden
+        self.torso = nn.Sequential(nn.Linear(OBSERVATION_SIZE, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
+        self.out = nn.Linear(hidden, LOGITS + 1)
+        for layer in self.torso:
+            if isinstance(layer, nn.Linear):
+                nn.init.orthogonal_(layer.weight, 2**0.5)
+                nn.init.zeros_(layer.bias)
+        nn.init.orthogonal_(self.out.weight, 0.01)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [..., LOGITS] and values [...] of observations [..., 19]. Raises ValueError on a wrong last axis."""
+        if observation.shape[-1:] != (OBSERVATION_SIZE,):
+            raise ValueError(f"observation: shape {tuple(observation.shape)}; the last axis must be {OBSERVATION_SIZE}")
+        out = self.out(self.torso(observation))
+        return out[..., :LOGITS], out[..., LOGITS]
+
+    @torch.no_grad()
+    def act(
+        self,
+        observation: Tensor,
+        head_mask: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        *,
+        greedy: bool = False,
+    ) -> Decision:
+        """Sample one action for each observation [..., 19]; ``greedy`` takes the likeliest bins.
+
+        ``head_mask`` bool [..., H]: False where a head can have no effect; its bin is drawn all the same and its
+        log-probability is 0. Raises ValueError when the network's numbers are not finite.
+        """
+        logits, value = self(observation)
+        if not bool(torch.isfinite(logits).all()):
+            raise ValueError("policy: its logits are not finite numbers; its weights or an observation are broken")
+        scores = logits
+        if not greedy:  # Gumbel-max: the largest of logit + noise is a sample of the softmax
+            noise = torch.empty_like(logits).exponential_(generator=generator)
+            scores = logits - noise.clamp_(min=torch.finfo(noise.dtype).tiny).log_()
+        action = torch.stack([scores[..., HEAD_SLICES[name]].argmax(-1) for name in HEAD_NAMES], -1).to(torch.int8)
+        return Decision(action, action_log_prob(log_softmax_heads(logits), action, head_mask), value, logits)
