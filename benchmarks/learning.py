@@ -34,11 +34,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
+from data.features import LAGS_S
 from data.files import write_json
 from data.steps import Steps
 from engine.lockstep import Disturb, record_episode, run_episode
 from engine.scores import Interval, mean_interval, normalised_over_seeds
-from league.arena.emulated import EmulatedObserver, TruthObserver
+from league.arena.emulated import EmulatedObserver, TruthObserver, measured_settings
 from league.arena.pilots import PILOTS, make_pilot
 from league.arena.score import seeds
 from league.arena.skirmish import EPISODE_TICKS, RULES_VERSION
@@ -55,6 +56,19 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "target never hidden": {"executor": {"target_dropout": 0.0}},
     "only labels from above": {"executor": {"label_share": 1.0}, "tactician": {"label_share": 1.0}},
     "past clicks never hidden": {"tactician": {"click_dropout": 0.0}},
+    "past clicks always hidden": {"tactician": {"hidden": ["since_click"]}},
+    "Executor sees only now": {"executor": {"hidden": [f"*{lag}s" for lag in LAGS_S[1:]]}},
+    "Executor sees 0.2 s": {"executor": {"hidden": [f"*{lag}s" for lag in LAGS_S[3:]]}},
+    "places only from the ship": {"executor": {"hidden": ["x", "y", "self.x", "self.y"]}},
+    "places only on the picture": {"executor": {"hidden": ["dx*", "dy*", "near", "centre.*", "own.*"]}},
+    "no relations between things": {
+        "executor": {"hidden": ["to_*", "centre.*", "own.*"]},
+        "tactician": {"hidden": ["to_*", "centre.*", "own.*"]},
+    },
+    "cursor always hidden": {"executor": {"cursor_dropout": 1.0}},
+    "point only learnt in the tick of a click": {"executor": {"horizons": {"point_s": 0.0}}},
+    "intent only of the next tick": {"executor": {"horizons": {"intent_s": 0.0}}},
+    "a key's hazard of one tick": {"executor": {"horizons": {"key_ticks": 1}}},
 }
 """Variants by what they change: fields of a level's settings, of all levels' sampling, or of the recording."""
 
@@ -74,6 +88,8 @@ class Job:
     def key(self) -> str:
         # What the recordings and the code that learns from them are belongs to the key: else old results would be taken for new ones.
         facts = {**asdict(self), "rules": RULES_VERSION, "versions": _versions(), "pilots": _pilots(), "settings": repr(settings_of(self))}
+        if self.rung == "emulated":
+            facts["perception"] = repr(measured_settings())
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -167,8 +183,13 @@ def settings_of(job: Job) -> Any:
     plain = level_settings(training, asked, job.preset, job.seed)  # type: ignore[arg-type]
     changes = json.loads(job.changes)
     for level, settings in plain.items():
+        wanted = dict(changes.get(level, {}))
+        if "horizons" in wanted:
+            wanted["horizons"] = replace(settings.horizons, **wanted["horizons"])
+        if "hidden" in wanted:
+            wanted["hidden"] = tuple(wanted["hidden"])
         sampling = replace(settings.sampling, **changes.get("all", {}))
-        plain[level] = replace(settings, sampling=sampling, **changes.get(level, {}))
+        plain[level] = replace(settings, sampling=sampling, **wanted)
     return AllSettings(**plain, folds=QUICK.folds if job.preset == "quick" else 3, seed=job.seed)
 
 
@@ -230,7 +251,8 @@ class Runner:
 
     def scores(self, who: str, rung: str, episodes: int) -> list[float]:
         """Episode scores on the test worlds; those that are kept are not flown again."""
-        facts = [who, rung, RULES_VERSION, _pilots() if who in PILOTS else "", _eyes() if rung == "pixels" else rung]
+        eyes = {"pixels": _eyes, "emulated": lambda: repr(measured_settings())}.get(rung, lambda: rung)()
+        facts = [who, rung, RULES_VERSION, _pilots() if who in PILOTS else "", eyes]
         path = self.folder / "scores" / f"{hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]}.json"
         kept: list[float] = json.loads(path.read_text("utf-8")) if path.exists() else []
         if len(kept) < episodes:

@@ -49,6 +49,8 @@ SET_TRACKS: Final = 32
 """Tracks the Tactician chooses from."""
 UNKNOWN_MODE: Final = len(MODES)
 """The mode code the networks are given when no mode is known."""
+HIDING_SCALE: Final = 1e9
+"""A feature divided by this is no feature any more."""
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -310,6 +312,10 @@ class Normaliser:
         mean = np.asarray(wide.mean(0), np.float64)
         std = np.asarray(wide.std(0), np.float64)
         return Normaliser(mean, np.where(std < 1e-4, 1.0, np.maximum(std, 0.05)))
+
+    def hiding(self, hidden: Bool) -> Normaliser:
+        """The same, with the features ``hidden`` [D] always (almost) 0, in flight as in training."""
+        return Normaliser(self.mean, np.where(hidden, HIDING_SCALE, self.std))
 
     def apply(self, values: F32, present: Bool | None = None) -> F32:
         """Normalised, clipped to +-6; absent entries are 0."""

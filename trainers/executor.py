@@ -27,10 +27,20 @@ from data.vocabulary import MODES
 from data.windows import Split, split_sessions, window_count
 from trainers import metrics
 from trainers.augment import Augment, Mirrors, tremble, wanted
-from trainers.executor_examples import Arrays, examples
+from trainers.executor_examples import Arrays, Horizons, examples
 from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.executor import Executor, Seen
-from trainers.prepare import Conditioning, check_sessions, common_card, drop_bad_rows, recipe_of, to_tensors, usable_parts, without_bad_rows
+from trainers.prepare import (
+    Conditioning,
+    check_sessions,
+    common_card,
+    drop_bad_rows,
+    hide,
+    recipe_of,
+    to_tensors,
+    usable_parts,
+    without_bad_rows,
+)
 from trainers.sampling import SamplingSettings, lagged, resample, unchanged
 
 HELD_S = 0.3
@@ -52,6 +62,9 @@ class ExecutorSettings:
     cursor_dropout: float = 0.2
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     augment: Augment = "auto"
+    horizons: Horizons = field(default_factory=Horizons)
+    hidden: tuple[str, ...] = ()
+    """Features that the network does not get, by name or pattern (``*``): for ablations."""
 
 
 QUICK = ExecutorSettings(LoopSettings(10, 128, 5e-4))
@@ -187,7 +200,10 @@ def train(
     sessions = lagged(sessions, settings.sampling.reaction_lag_ticks)
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
     told = Conditioning(seen.rows(full.modes), seen.rows(full.targets))
-    arrays = [examples(seen.sessions, seen.parts(split.train), told), examples(sessions, split.validation, full)]
+    arrays = [
+        examples(seen.sessions, seen.parts(split.train), told, settings.horizons),
+        examples(sessions, split.validation, full, settings.horizons),
+    ]
     if not arrays[0]:
         raise TrainingError("0 rows to learn from: record more play")
     profile = sessions[0].profile
@@ -199,7 +215,9 @@ def train(
     if not arrays[1] or not len(arrays[1]["choice"]):
         notes.append("nothing is left to validate on: validating on the training rows; record a second session")
         arrays[1] = dict(arrays[0])
-    slots, context = Normaliser.fit(arrays[0]["slots"], arrays[0]["present"]), Normaliser.fit(arrays[0]["context"])
+    fitted = Normaliser.fit(arrays[0]["slots"], arrays[0]["present"]), Normaliser.fit(arrays[0]["context"])
+    shown = hide(dict(zip(features, zip(features.values(), fitted, strict=True), strict=True)), settings.hidden)
+    slots, context = shown["slots"], shown["context"]
     for part in arrays:
         part["slots"] = slots.apply(part["slots"], part["present"])
         part["context"] = context.apply(part["context"])

@@ -6,7 +6,8 @@ Legend: R rows, K slots, I buttons and keys. A choice is a slot (0..K-1), K for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +19,27 @@ from data.track_lookup import TrackIndex, click_rows, clicked_track
 from data.windows import Part
 from trainers.prepare import Conditioning, usable_parts
 
-HORIZON_S: Final = 0.6
-"""A row learns the point of the next click within this time."""
-INTENT_S: Final = 0.4
-"""``intent``: a click within this time."""
-KEY_TICKS: Final = 3
-"""A key's hazard is of an onset within so many ticks: a person's reaction is no more exact than that."""
+
+@dataclass(frozen=True, slots=True)
+class Horizons:
+    """How far a row looks ahead for what it learns."""
+
+    point_s: float = 0.6
+    """A row learns the point of the next click within this time."""
+    intent_s: float = 0.4
+    """``intent``: a click within this time."""
+    key_ticks: int = 3
+    """A key's hazard is of an onset within so many ticks: a person's reaction is no more exact than that."""
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.point_s <= 10 and 0 <= self.intent_s <= 10 and 1 <= self.key_ticks <= 100):
+            raise ValueError(f"{self}: times lie in 0..10 s, key_ticks in 1..100")
+
+
 Arrays = dict[str, NDArray[Any]]
 
 
-def examples(sessions: Sequence[Steps], parts: Sequence[Part], given: Conditioning) -> Arrays:
+def examples(sessions: Sequence[Steps], parts: Sequence[Part], given: Conditioning, horizons: Horizons = Horizons()) -> Arrays:
     """All rows of the parts, in time order within each stretch; ``stretch`` numbers the stretches."""
     found: list[Arrays] = []
     count = 0
@@ -39,7 +51,7 @@ def examples(sessions: Sequence[Steps], parts: Sequence[Part], given: Conditioni
             inputs = slot_inputs(steps, rows, index)
             arrays = {"slots": inputs.slots, "present": inputs.present, "boxes": inputs.boxes, "own": inputs.own, "context": inputs.context}
             arrays |= _cursor(inputs.cursor)
-            arrays |= _points(steps, start, stop, inputs) | _onsets(steps, rows)
+            arrays |= _points(steps, start, stop, inputs, horizons) | _onsets(steps, rows, horizons.key_ticks)
             modes, targets = given.modes[part.session][rows], given.targets[part.session][rows]
             arrays |= {"modes": modes, "target_slots": slots_of(inputs, targets), "stretch": np.full(len(rows), count)}
             found.append(arrays)
@@ -58,7 +70,7 @@ def _cursor(cursor: NDArray[np.float32]) -> Arrays:
     return {"cursor": np.where(known[:, None], cursor, 0.5).astype(np.float32), "cursor_known": known}
 
 
-def _points(steps: Steps, start: int, stop: int, inputs: SlotInputs) -> Arrays:
+def _points(steps: Steps, start: int, stop: int, inputs: SlotInputs, horizons: Horizons) -> Arrays:
     """The next click's choice, offsets and point for each row of a stretch, and whether it comes soon."""
     rows = np.arange(start, stop)
     clicks = click_rows(steps)
@@ -83,19 +95,19 @@ def _points(steps: Steps, start: int, stop: int, inputs: SlotInputs) -> Arrays:
     inside = following < len(clicks)
     following = np.minimum(following, len(clicks) - 1)
     wait_s = (steps.time_ns[clicks[following]] - steps.time_ns[rows]) / 1e9
-    soon = inside & (wait_s <= HORIZON_S)
+    soon = inside & (wait_s <= horizons.point_s)
     match = (inputs.ids == ids[following][:, None]) & inputs.present & hit[following][:, None]
     choice = np.where(match.any(1), match.argmax(1), SLOTS)
     return {
         "choice": np.where(soon, choice, -1),
         "slot_offset": offset[following].astype(np.float32),
         "point": np.where(soon[:, None], points[following], 0.5).astype(np.float32),
-        "intent": (inside & (wait_s <= INTENT_S)).astype(np.float32),
+        "intent": (inside & (wait_s <= horizons.intent_s)).astype(np.float32),
     }
 
 
-def _onsets(steps: Steps, rows: NDArray[np.int64]) -> Arrays:
-    """Click onsets [R, 2] (left, right); onsets [R, I] of all inputs, in this tick and ``soon`` (within KEY_TICKS, same
+def _onsets(steps: Steps, rows: NDArray[np.int64], key_ticks: int) -> Arrays:
+    """Click onsets [R, 2] (left, right); onsets [R, I] of all inputs, in this tick and ``soon`` (within ``key_ticks``, same
     stretch); what is held [R, I] at the tick's end."""
     names = input_names(steps.profile)
     onsets = np.zeros((len(steps), len(names)), np.float32)
@@ -103,6 +115,6 @@ def _onsets(steps: Steps, rows: NDArray[np.int64]) -> Arrays:
     onsets = onsets[rows]
     held = ((steps.held[rows][:, None] >> np.arange(len(names), dtype=np.uint64)) & np.uint64(1)).astype(np.float32)
     soon = onsets.copy()
-    for ahead in range(1, KEY_TICKS):
+    for ahead in range(1, key_ticks):
         soon[:-ahead] = np.maximum(soon[:-ahead], onsets[ahead:])
     return {"click": onsets[:, :2], "onsets": onsets, "soon": soon, "held": held}

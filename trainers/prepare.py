@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from data.features import FEATURE_VERSION, Feature
+from data.features import FEATURE_VERSION, Feature, Normaliser
 from data.hindsight import HINDSIGHT_VERSION
 from data.same_game import differences
 from data.steps import Steps
@@ -103,6 +104,22 @@ def drop_bad_rows(
     if where:
         notes.append(f"{what}: {int((~good).sum())} of {len(good)} rows dropped, not finite: {'; '.join(where)}")
     return good
+
+
+def hide(inputs: Mapping[str, tuple[Sequence[Feature], Normaliser]], patterns: Sequence[str]) -> dict[str, Normaliser]:
+    """The normalisers of a level's inputs, with all features hidden whose name matches a pattern (``fnmatch``): for ablations.
+
+    Raises TrainingError on a pattern that matches none: a misspelt ablation would be told as one that makes no difference.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(f.name, pattern) for features, _ in inputs.values() for f in features):
+            known = ", ".join(f.name for features, _ in inputs.values() for f in features)
+            raise TrainingError(f"hidden: no feature is called {pattern!r}; there are {known}")
+    found: dict[str, Normaliser] = {}
+    for name, (features, normaliser) in inputs.items():
+        matching = [any(fnmatchcase(f.name, pattern) for pattern in patterns) for f in features]
+        found[name] = normaliser.hiding(np.array(matching, np.bool_)) if any(matching) else normaliser
+    return found
 
 
 def to_tensors(arrays: dict[str, NDArray[Any]], device: torch.device) -> dict[str, Tensor]:

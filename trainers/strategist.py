@@ -29,7 +29,7 @@ from trainers.augment import Augment, Mirrors, mirrors_of, tremble, wanted
 from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.blocks import smoothed_cross_entropy
 from trainers.networks.strategist import Strategist
-from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, recipe_of, to_tensors, usable_parts, without_bad_rows
+from trainers.prepare import check_sessions, common_card, drop_bad_rows, hide, hold, recipe_of, to_tensors, usable_parts, without_bad_rows
 from trainers.sampling import SamplingSettings, resample, unchanged
 
 CLOCK_HZ = 1.0
@@ -47,6 +47,8 @@ class StrategistSettings:
     smoothing: float = 0.05
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     augment: Augment = "auto"
+    hidden: tuple[str, ...] = ()
+    """Features that the network does not get, by name or pattern (``*``): for ablations."""
 
 
 QUICK = StrategistSettings(LoopSettings(20, 32, 3e-4, patience=10), phases=4)
@@ -134,17 +136,19 @@ def train(
     if not (checked.labels >= 0).any():
         notes.append("nothing is left to validate on: validating on the training windows; record a second session")
         checked = trained
-    normaliser = Normaliser.fit(trained.x, trained.labels >= -1)
+    features = summary_features(sessions[0].profile)
+    fitted = Normaliser.fit(trained.x, trained.labels >= -1)
+    normaliser = hide({"summary": (features, fitted)}, settings.hidden)["summary"]
     notes.append(f"windows: {_count_text(sessions, split.train, settings)} -> {len(trained.x)} with {settings.phases} phases")
     warning = metrics.imbalance_warning(counts, MODES)
     if warning:
         notes.append(warning)
     torch.manual_seed(settings.loop.seed)
-    network = make_network(len(summary_features(sessions[0].profile)), settings).to(device)
+    network = make_network(len(features), settings).to(device)
     weights = torch.from_numpy(metrics.balanced_weights(counts)).to(device)
     tensors = [to_tensors({"x": normaliser.apply(w.x), "labels": w.labels}, device) for w in (trained, checked)]
     augmented = wanted(settings.augment, sessions)
-    mirrors = mirrors_of(sessions[0].profile, {"x": (summary_features(sessions[0].profile), normaliser)}, device)
+    mirrors = mirrors_of(sessions[0].profile, {"x": (features, normaliser)}, device)
     task = StrategistTask(network, tensors[0], tensors[1], settings.smoothing, weights, augmented, mirrors)
     card = make_card(
         "strategist",

@@ -30,7 +30,7 @@ from trainers.augment import Augment, Mirrors, mirrors_of, tremble, wanted
 from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.blocks import smoothed_cross_entropy
 from trainers.networks.tactician import Tactician
-from trainers.prepare import check_sessions, common_card, drop_bad_rows, hold, recipe_of, to_tensors, usable_parts, without_bad_rows
+from trainers.prepare import check_sessions, common_card, drop_bad_rows, hide, hold, recipe_of, to_tensors, usable_parts, without_bad_rows
 from trainers.sampling import SamplingSettings, resample, unchanged
 
 CLOCK_HZ = 5.0
@@ -49,6 +49,8 @@ class TacticianSettings:
     click_dropout: float = 0.3
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     augment: Augment = "auto"
+    hidden: tuple[str, ...] = ()
+    """Features that the network does not get, by name or pattern (``*``): for ablations."""
 
 
 QUICK = TacticianSettings(LoopSettings(15, 64, 3e-4, patience=4))
@@ -161,7 +163,9 @@ def train(
         arrays[1] = dict(arrays[0])
     if not arrays[0]["present"].any():
         notes.append("no tracks in any session (no detector?): the Tactician can only learn to say none")
-    tracks, context = Normaliser.fit(arrays[0]["tracks"], arrays[0]["present"]), Normaliser.fit(arrays[0]["context"])
+    fitted = Normaliser.fit(arrays[0]["tracks"], arrays[0]["present"]), Normaliser.fit(arrays[0]["context"])
+    shown = hide(dict(zip(names, zip(names.values(), fitted, strict=True), strict=True)), settings.hidden)
+    tracks, context = shown["tracks"], shown["context"]
     never = float((0.0 - tracks.mean[-1]) / tracks.std[-1])
     for part in arrays:
         part["tracks"] = tracks.apply(part["tracks"], part["present"])

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from data.checkpoint import load
-from data.features import SLOTS
+from data.features import SLOTS, Normaliser, summary_features
 from data.profile import ARENA_PROFILE
 from data.steps import Steps, empty_steps
 from data.vocabulary import MODES
@@ -20,7 +20,7 @@ from data.windows import Part
 from tests.trainers.synthetic import session
 from trainers import executor, strategist, tactician
 from trainers.executor import _rows_before
-from trainers.executor_examples import KEY_TICKS, examples
+from trainers.executor_examples import Horizons, examples
 from trainers.loop import LoopSettings, TrainingError
 from trainers.networks.blocks import smoothed_cross_entropy
 from trainers.prepare import Conditioning, drop_bad_rows
@@ -64,7 +64,7 @@ def test_examples_label_the_next_click_and_no_row_is_off_by_one() -> None:
         np.testing.assert_allclose(arrays["point"][row], steps.action_xy[row])
         assert arrays["intent"][row - 8 : row + 1].all()
         assert not arrays["intent"][row + 1 : row + 4].any()
-        assert arrays["soon"][row - KEY_TICKS + 1 : row + 1, 0].all()
+        assert arrays["soon"][row - Horizons().key_ticks + 1 : row + 1, 0].all()
         assert not arrays["soon"][row + 1, 0]
     late = examples([session(6, lag=1)], [Part(0, 0, len(steps))], silent(steps))
     assert np.flatnonzero(late["click"][:, 0]).tolist() == [row + 1 for row in clicks]
@@ -94,6 +94,45 @@ def test_a_rare_mode_that_one_feature_tells_is_found(tmp_path: Path) -> None:
     assert result.figures["recall_flee"] > 0.8
     assert result.figures["balanced_accuracy"] > 0.8
     assert load(result.best).card["class_counts"]["FLEE"] > 0
+
+
+def test_what_is_hidden_is_not_learnt_from(tmp_path: Path) -> None:
+    sessions = [session(30, seed=i) for i in range(4)]
+    labels = []
+    for steps in sessions:
+        weak = np.arange(len(steps)) % 200 >= 100
+        steps.levels[:, 0] = np.where(weak, 0.2, 1.0)
+        labels.append(np.where(weak, MODES.index("FLEE"), MODES.index("FIGHT")).astype(np.int8))
+    settings = replace(strategist.QUICK, loop=loop(8, 8, 3e-3), history=4, width=32, phases=1)
+    seen = strategist.train(sessions, settings, tmp_path / "seen", labels=labels)
+    blind = replace(settings, hidden=("*.hp", "*.hp.missing"))
+    unseen = strategist.train(sessions, blind, tmp_path / "unseen", labels=labels)
+    assert seen.figures["balanced_accuracy"] > 0.9
+    assert unseen.figures["balanced_accuracy"] < 0.75
+    # Hidden in flight too: it is the card that hides.
+    card = load(unseen.best).card
+    norm = Normaliser.from_json(card["normaliser"]["summary"])
+    at = [f.name for f in summary_features(ARENA_PROFILE)].index("level.hp")
+    assert abs(norm.apply(np.full((1, len(norm.mean)), 0.7, np.float32))[0, at]) < 1e-6
+
+
+@pytest.mark.parametrize("level", [strategist, tactician, executor])
+def test_a_misspelt_feature_to_hide_is_refused(level: object, tmp_path: Path) -> None:
+    settings = replace(level.QUICK, loop=loop(1), hidden=("level.helth",))  # type: ignore[attr-defined]
+    with pytest.raises(TrainingError, match=r"no feature is called 'level.helth'; there are .*level\.hp"):
+        level.train([session(6), session(6, seed=1)], settings, tmp_path)  # type: ignore[attr-defined]
+
+
+def test_horizons_say_how_far_ahead_is_learnt() -> None:
+    steps = session(6)
+    part, given = [Part(0, 0, len(steps))], silent(steps)
+    near = examples([steps], part, given, Horizons(point_s=0.0, intent_s=0.1, key_ticks=1))
+    click = int(np.flatnonzero(near["click"][:, 0])[0])
+    assert near["choice"][click - 1 : click + 2].tolist() == [-1, 1, -1]
+    assert near["intent"][click - 3 : click + 1].tolist() == [0, 1, 1, 1]
+    assert near["soon"][click - 1 : click + 1, 0].tolist() == [0, 1]
+    with pytest.raises(ValueError, match="key_ticks in 1"):
+        Horizons(key_ticks=0)
 
 
 def test_the_tactician_learns_to_point(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Its heads are one sentence, each given what came before it:
    a quarter turn on", "straight away from that one" are constants there) and over absolute grid cells ("there on the
    picture"). A ground click is explained by whichever of the last two fits, so that it is learnt relative to what it
    belongs to.
-2. ``intent``: will there be a click within ``INTENT_S``? It decides whether the cursor moves at all.
+2. ``intent``: will there be a click soon (0.4 s)? It decides whether the cursor moves at all.
 3. ``click``: the hazard of a button's onset in the next tick, given the point and the cursor's offset to it.
 4. ``keys``: hazard of each key's onset, and whether it is held, given point and intent.
 
