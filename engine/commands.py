@@ -137,11 +137,15 @@ async def teach(center: ControlCenter, profile: dict[str, Any], epochs: int | No
 
 
 async def evaluate(
-    center: ControlCenter, policy: str = "", episodes: int = 20, rungs: str = "state,emulated,pixels", minutes: float = 3.0
+    center: ControlCenter, policy: str = "", episodes: int = 20, rungs: str = "state,emulated,pixels", minutes: float = 3.0, look: str = ""
 ) -> str:
-    """Let a policy fly the arena as a job, and score it; ``rungs`` with commas, ``minutes`` of unseen play judge its levels."""
+    """Let a policy fly the arena as a job, and score it; ``rungs`` with commas, ``minutes`` of unseen play judge its levels;
+    ``look``: how it is drawn for the rung "pixels", empty as the settings say."""
+    from league.arena.looks import look_named
+
+    drawn = look_named(look or center.settings.arena.look).name
     path = center.policy_path(policy)
-    asked = {"policy": str(path), "episodes": episodes, "rungs": rungs.split(","), "minutes": minutes}
+    asked = {"policy": str(path), "episodes": episodes, "rungs": rungs.split(","), "minutes": minutes, "look": drawn}
     return _job(center, "evaluate", f"evaluate {path.name}", asked)
 
 

@@ -42,6 +42,8 @@ class Kept:
     demonstrator_name: str = ""
     episode_s: float = 0.0
     seconds: float = 0.0
+    look: str = ""
+    """How the arena was drawn; empty where no rung saw pictures, or it was not kept."""
 
     @property
     def at(self) -> str:
@@ -142,6 +144,7 @@ def _kept(name: str, value: Any) -> Kept:
         demonstrator_name=str(values["demonstrator"].get("pilot", "")),
         episode_s=float(values.get("episode_s") or 0.0),
         seconds=float(values.get("seconds") or 0.0),
+        look=str(values.get("look") or ""),
     )
 
 

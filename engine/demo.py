@@ -24,7 +24,8 @@ _SHARES: Final = {"compile": 0.05, "record": 0.27, "train": 0.27, "fly": 0.41}
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings:
-    """How much is played, learnt and flown. ``seed`` picks the worlds and the training's randomness."""
+    """How much is played, learnt and flown. ``seed`` picks the worlds and the training's randomness;
+    in ``look`` it is drawn, when it is recorded and when it is flown."""
 
     play_minutes: float = PLAY_MINUTES
     sessions: int = SESSIONS
@@ -32,6 +33,7 @@ class DemoSettings:
     seed: int = 0
     pilot: str = "expert"
     epochs: int | None = None
+    look: str = "classic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,12 @@ class DemoResult:
 def run_demo(workspace: Path, report: Report, settings: DemoSettings | None = None) -> DemoResult:
     """Record, train, fly and score in ``workspace``; the result is kept as ``<workspace>/demo.json``.
 
-    Raises whatever a phase raises; what was finished before stays in the workspace.
+    Raises ValueError for an unknown look, and whatever a phase raises; what was finished before stays in the workspace.
     """
     asked = settings or DemoSettings()
+    from league.arena.looks import look_named
+
+    look_named(asked.look)
     report = EtaReport(report)
     clock = _Phases()
     workers = max(1, min(os.cpu_count() or 1, asked.sessions))
@@ -80,7 +85,14 @@ def run_demo(workspace: Path, report: Report, settings: DemoSettings | None = No
         from engine.record_arena import record_demonstrations
 
         recorded = record_demonstrations(
-            workspace, asked.pilot, asked.play_minutes, asked.seed, asked.sessions, workers, part(report, at, _SHARES["record"], "1 of 3 ")
+            workspace,
+            asked.pilot,
+            asked.play_minutes,
+            asked.seed,
+            asked.sessions,
+            workers,
+            part(report, at, _SHARES["record"], "1 of 3 "),
+            asked.look,
         )
     at += _SHARES["record"]
 
@@ -104,6 +116,7 @@ def run_demo(workspace: Path, report: Report, settings: DemoSettings | None = No
             demonstrator=asked.pilot,
             workers=max(1, min(os.cpu_count() or 1, 8)),
             report=part(report, at, _SHARES["fly"], "3 of 3 "),
+            look=asked.look,
         )
         keep(workspace, evaluation)
     report(Progress("done", 1.0))

@@ -69,6 +69,8 @@ class Evaluation:
     random_score: Interval
     rungs: tuple[RungResult, ...]
     seconds: float
+    look: str = ""
+    """How the arena was drawn; empty where no rung saw pictures."""
 
     @property
     def normalised(self) -> Interval:
@@ -81,6 +83,7 @@ class Evaluation:
             "episodes": self.episodes,
             "episode_s": self.episode_s,
             "first_seed": self.first_seed,
+            "look": self.look,
             "demonstrator": {"pilot": self.demonstrator, "score": self.demonstrator_score.to_json()},
             "random": {"score": self.random_score.to_json()},
             "rungs": [r.to_json() for r in self.rungs],
@@ -115,12 +118,15 @@ def evaluate(
     workers: int = 2,
     ticks: int | None = None,
     report: Report = ignore,
+    look: str = "classic",
 ) -> Evaluation:
     """Fly ``episodes`` episodes a rung, and as many of the demonstrator and of random, on the same seeds.
 
-    first_seed: where the seeds begin (the first of the arena's test list by default). Raises ValueError for impossible numbers,
+    first_seed: where the seeds begin (the first of the arena's test list by default). ``look``:
+    how the arena is drawn for the rung "pixels". Raises ValueError for impossible numbers and an unknown look,
     CheckpointError when the policy cannot be flown.
     """
+    from league.arena.looks import look_named
     from league.arena.score import seeds as seed_list
     from league.arena.skirmish import EPISODE_TICKS, RULES_VERSION
     from league.arena.world import TICK_HZ
@@ -130,6 +136,7 @@ def evaluate(
         raise ValueError(
             f"evaluate: {episodes} episodes, {workers} workers, rungs {', '.join(rungs)}: use at least 2, 1, and of {', '.join(RUNGS)}"
         )
+    look_named(look)
     ticks = EPISODE_TICKS if ticks is None else ticks
     seeds: list[int] = seed_list("test", episodes).tolist() if first_seed is None else list(range(first_seed, first_seed + episodes))
     from engine.policy import load_policy
@@ -138,7 +145,7 @@ def evaluate(
     tasks = [Task("", pilot, seed, ticks) for pilot in (BASELINE, demonstrator) for seed in seeds]
     tasks += [Task(rung, "", seed, ticks) for rung in rungs for seed in seeds]
     began_s = time.monotonic()
-    results = _fly(policy, tasks, workers, EtaReport(report))
+    results = _fly(policy, look, tasks, workers, EtaReport(report))
     by: dict[tuple[str, str], list[EpisodeResult]] = {}
     for task, result in zip(tasks, results, strict=True):
         by.setdefault((task.rung, task.pilot), []).append(result)
@@ -155,6 +162,7 @@ def evaluate(
         random_score=mean_interval(low),
         rungs=tuple(_rung(rung, by[rung, ""], high, low) for rung in rungs),
         seconds=time.monotonic() - began_s,
+        look=look if "pixels" in rungs else "",
     )
 
 
@@ -176,9 +184,9 @@ def _rung(rung: Rung, results: list[EpisodeResult], high: list[float], low: list
     return RungResult(rung, mean_interval(scores), normalised_interval(scores, high, low), tuple(scores), counters)
 
 
-def _fly(policy: Path, tasks: list[Task], workers: int, report: Report) -> list[EpisodeResult]:
+def _fly(policy: Path, look: str, tasks: list[Task], workers: int, report: Report) -> list[EpisodeResult]:
     """Episodes in worker processes, results in the order of the tasks. Workers end when this process is interrupted."""
-    with get_context("spawn").Pool(workers, _start_worker, (str(policy),)) as pool:
+    with get_context("spawn").Pool(workers, _start_worker, (str(policy), look)) as pool:
         results: list[EpisodeResult] = []
         for result in pool.imap(_episode, tasks):
             task = tasks[len(results)]
@@ -191,8 +199,8 @@ def _fly(policy: Path, tasks: list[Task], workers: int, report: Report) -> list[
 class _Worker:
     """What a worker process keeps between episodes: the policy, and the eyes once they are needed."""
 
-    def __init__(self, policy: Path) -> None:
-        self._path = policy
+    def __init__(self, policy: Path, look: str) -> None:
+        self._path, self._look = policy, look
         self._policy: Policy | None = None
         self._eyes: tuple[Any, Any] | None = None
 
@@ -210,18 +218,19 @@ class _Worker:
         if self._eyes is None:
             from data.profile import ARENA_PROFILE
             from engine.perception.perceive import Perceiver
+            from league.arena.looks import look_named
             from league.arena.render import Renderer
 
-            self._eyes = Renderer(), Perceiver(ARENA_PROFILE)
+            self._eyes = Renderer(look_named(self._look)), Perceiver(ARENA_PROFILE)
         return self._eyes
 
 
 _worker: _Worker | None = None
 
 
-def _start_worker(policy: str) -> None:
+def _start_worker(policy: str, look: str) -> None:
     global _worker
-    _worker = _Worker(Path(policy))
+    _worker = _Worker(Path(policy), look)
 
 
 def _episode(task: Task) -> EpisodeResult:

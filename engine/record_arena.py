@@ -32,33 +32,42 @@ class Recorded:
     scores: tuple[float, ...]
 
 
-def record_session(workspace: Path, pilot: str, seed: int, duration_s: float, on_second: Callable[[float], None] | None = None) -> Recorded:
+def record_session(
+    workspace: Path,
+    pilot: str,
+    seed: int,
+    duration_s: float,
+    on_second: Callable[[float], None] | None = None,
+    look: str = "classic",
+) -> Recorded:
     """One session of whole episodes (the last one may be cut short), seeds counted up from ``seed``.
 
-    ``on_second`` gets the seconds of play recorded so far.
+    ``on_second`` gets the seconds of play recorded so far. Raises ValueError for an unknown look, with those there are.
     """
     from data.metadata import Source
     from data.session import SessionWriter
     from engine.perception.perceive import Perceiver
     from engine.pixels import PixelEpisode
     from league.arena.episode import TICK_NS
+    from league.arena.looks import look_named
     from league.arena.pilots import make_pilot
     from league.arena.render import Renderer
     from league.arena.skirmish import EPISODE_TICKS, RULES_VERSION
     from league.arena.world import TICK_HZ
 
-    renderer, perceiver = Renderer(), Perceiver(ARENA_PROFILE)
+    renderer, perceiver = Renderer(look_named(look)), Perceiver(ARENA_PROFILE)
+    drawn = "" if look == "classic" else f"look {look}, "
     start_ns = time.monotonic_ns()
     writer = SessionWriter.create(
         workspace,
         "play",
         ARENA_PROFILE,
-        Source(kind="arena", description=f"skirmish 640x360, off screen, {pilot} flies, faster than real time"),
+        Source(kind="arena", description=f"skirmish 640x360, {drawn}off screen, {pilot} flies, faster than real time"),
         float(TICK_HZ),
         ARENA_PROFILE.picture_size,
         tick_hz=float(TICK_HZ),
         start_ns=start_ns,
-        details={"rules_version": RULES_VERSION, "pilot": pilot, "seed": seed, "perception": "pixels, in lockstep"},
+        details={"rules_version": RULES_VERSION, "pilot": pilot, "seed": seed, "look": look, "perception": "pixels, in lockstep"},
     )
     total = max(1, round(duration_s * TICK_HZ))
     results: list[EpisodeResult] = []
@@ -121,10 +130,20 @@ class _Sink:
 
 
 def record_demonstrations(
-    workspace: Path, pilot: str, minutes: float, seed: int, sessions: int = 2, workers: int = 2, report: Report = ignore
+    workspace: Path,
+    pilot: str,
+    minutes: float,
+    seed: int,
+    sessions: int = 2,
+    workers: int = 2,
+    report: Report = ignore,
+    look: str = "classic",
 ) -> list[Recorded]:
     """``minutes`` of play in ``sessions`` equal sessions by ``workers`` processes. Ends early on KeyboardInterrupt
-    (finished sessions stay)."""
+    (finished sessions stay). Raises ValueError for impossible numbers and an unknown look."""
+    from league.arena.looks import look_named
+
+    look_named(look)  # before any process is started
     if minutes <= 0 or sessions < 1 or workers < 1:
         raise ValueError(f"{minutes} minutes in {sessions} sessions by {workers} workers: use positive numbers")
     report = EtaReport(report)
@@ -133,7 +152,7 @@ def record_demonstrations(
 
     # Worlds of the training list: consecutive within a session, and the sessions' ranges do not meet.
     starts: list[int] = seeds("train", 1000 * sessions, 1000 * seed)[::1000].tolist()
-    jobs = [(str(workspace), pilot, start, share_s) for start in starts]
+    jobs = [(str(workspace), pilot, start, share_s, look) for start in starts]
     context = get_context("spawn")
     with context.Manager() as manager:
         told: Any = manager.Queue()
@@ -162,5 +181,5 @@ def _start_worker(told: Any) -> None:
     _told = told
 
 
-def _record(workspace: str, pilot: str, seed: int, duration_s: float) -> Recorded:
-    return record_session(Path(workspace), pilot, seed, duration_s, lambda second: _told.put((seed, second)))
+def _record(workspace: str, pilot: str, seed: int, duration_s: float, look: str) -> Recorded:
+    return record_session(Path(workspace), pilot, seed, duration_s, lambda second: _told.put((seed, second)), look)

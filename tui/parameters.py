@@ -6,13 +6,13 @@ Imported when a form opens or an action with parameters runs, never at start-up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails
 
 from data.settings import LEVELS, Settings
-from engine.source_spec import region_from_text
+from engine.source_spec import LOOKS, region_from_text
 
 PilotName = Literal["expert", "novice", "random"]
 
@@ -20,6 +20,19 @@ PilotName = Literal["expert", "novice", "random"]
 def _setting(path: str, quick: str = "") -> dict[str, Any]:
     """Which value of ``config.toml`` stands behind a field; ``{level}`` is the action's, ``quick`` the one of a quick run."""
     return {"setting": path, "quick_setting": quick or path}
+
+
+def _known_look(look: str) -> str:
+    if look and look not in LOOKS:
+        raise ValueError(f"use {', '.join(LOOKS)}")
+    return look
+
+
+Look = Annotated[str, AfterValidator(_known_look)]
+
+
+def _look() -> Any:
+    return Field(default="", max_length=50, description="how the arena is drawn", json_schema_extra=_setting("arena.look"))
 
 
 class Parameters(BaseModel):
@@ -30,6 +43,7 @@ class DemoParameters(Parameters):
     """A scripted pilot plays the arena."""
 
     pilot: PilotName = Field(default="expert", description="who plays")
+    look: Look = _look()
 
 
 class SourceParameters(Parameters):
@@ -121,6 +135,7 @@ class EvaluateParameters(Parameters):
         default="state,emulated,pixels", description="how it sees; from pixels is slow, and what counts"
     )
     minutes: float = Field(default=3.0, ge=0, le=120, allow_inf_nan=False, description="of unseen play to judge the levels on; 0: only fly")
+    look: Look = _look()
 
 
 FORMS: Final[Mapping[str, type[Parameters]]] = {

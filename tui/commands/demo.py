@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tui.commands.invocation import new_app, say, say_json, settings_of, shown_duration, table
-from tui.commands.options import Json
+from tui.commands.options import Json, Look
 
 app = new_app("The whole way once.")
 
@@ -19,6 +19,7 @@ def demo(
     episodes: Annotated[int | None, typer.Option("--episodes", min=2, help="episodes to fly")] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", min=1, help="epochs of each level; without: the quick ones")] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="picks the worlds and the training's randomness")] = 0,
+    look: Look = None,
     as_json: Json = False,
 ) -> None:
     """Record a scripted pilot in the arena, train all three levels on it, let them fly, and say how well they flew.
@@ -31,9 +32,10 @@ def demo(
     from engine.demo import DemoSettings, run_demo
     from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
 
-    workspace = settings_of(context).workspace()
+    settings = settings_of(context)
+    workspace = settings.workspace()
     folder = workspace.made(workspace.root / "demo" / time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
-    asked = DemoSettings(seed=seed, epochs=epochs)
+    asked = DemoSettings(seed=seed, epochs=epochs, look=look or settings.arena.look)
     if minutes is not None:
         asked = replace(asked, play_minutes=minutes)
     if episodes is not None:
@@ -49,5 +51,6 @@ def demo(
     say("  ".join(f"{name} {shown_duration(seconds)}" for name, seconds in result.phases_s.items()))
     say(table(("who", "score", "kills / loot / deaths", "normalised"), result.evaluation.rows()))
     say(f"the same as JSON: {result.file}")
-    say(f"see it fly: secondseat fly --workspace {folder}")
+    drawn = "" if asked.look == settings.arena.look else f" --look {asked.look}"
+    say(f"see it fly: secondseat fly --workspace {folder}{drawn}")
     say(result.line())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.commands.invocation import UsageError, new_app, say, say_json, table, workspace_of
-from tui.commands.options import Json, Policy
+from tui.commands.invocation import UsageError, new_app, say, say_json, settings_of, table, workspace_of
+from tui.commands.options import Json, Look, Policy
 
 if TYPE_CHECKING:
     from data.steps import Steps
@@ -35,6 +35,7 @@ def evaluate(
     ] = None,
     fly: Annotated[bool, typer.Option("--fly/--no-fly", help="fly episodes")] = True,
     page: Annotated[Path | None, typer.Option("--page", dir_okay=False, help="write a page of plots: .png, .svg or .pdf")] = None,
+    look: Look = None,
     as_json: Json = False,
 ) -> None:
     """Fly episodes on the same seeds as random and the demonstrator, and say where the policy stands between them; then judge
@@ -52,7 +53,10 @@ def evaluate(
         raise UsageError("evaluate: --no-fly and --minutes 0 leave nothing to do")
     if page is not None and not judged:
         raise UsageError("evaluate --page: its plots are of the levels; give --minutes or --session")
-    evaluation = _fly(path, episodes, chosen, first_seed, workers, line) if fly else None
+    if look is not None and not (fly and "pixels" in chosen):
+        raise UsageError("evaluate --look: only the rung pixels sees what is drawn; fly it, or leave --look out")
+    drawn = look or settings_of(context).arena.look
+    evaluation = _fly(path, episodes, chosen, first_seed, workers, drawn, line) if fly else None
     board = _judge(workspace, path, minutes, sessions or [], line) if judged else None
     line.end()
     if evaluation is not None:
@@ -86,12 +90,12 @@ def _rungs(text: str) -> list[Rung]:
     return chosen
 
 
-def _fly(policy: Path, episodes: int, rungs: list[Rung], first_seed: int | None, workers: int, line: StatusLine) -> Evaluation:
+def _fly(policy: Path, episodes: int, rungs: list[Rung], first_seed: int | None, workers: int, look: str, line: StatusLine) -> Evaluation:
     from engine.evaluate import evaluate as run
     from tui.commands.running import ProgressLine
 
     workers = workers or max(1, min(os.cpu_count() or 1, 8))
-    return run(policy, episodes, rungs, first_seed, workers=workers, report=ProgressLine(line))
+    return run(policy, episodes, rungs, first_seed, workers=workers, report=ProgressLine(line), look=look)
 
 
 def _judge(workspace: Workspace, policy: Path, minutes: float, sessions: list[str], line: StatusLine) -> Scoreboard:

@@ -34,13 +34,18 @@ def values(found: Interval, digits: int = 2) -> str:
     return f"{figure(found.value, digits)} [{figure(found.low, digits)}, {figure(found.high, digits)}]"
 
 
+def drawn(kept: Kept) -> str:
+    """The look that it was flown in, where that is not the usual one."""
+    return f", look {printable(kept.look)}" if kept.look not in ("", "classic") else ""
+
+
 def about(kept: Kept, look: Look) -> list[Text]:
     """Who was judged, when, by which rules, against whom."""
     palette = look.palette
     head = Text.assemble((printable(kept.policy), "bold"), (f"  {kept.at} UTC", palette.dim), no_wrap=True)
     facts = f"rules {kept.rules_version}, {kept.episodes} episodes"
     facts += f" of {kept.episode_s:.0f} s" if kept.episode_s else ""
-    facts += f", worlds from {kept.first_seed}"
+    facts += f", worlds from {kept.first_seed}{drawn(kept)}"
     facts += f", took {moment(kept.seconds, fine=False)}" if kept.seconds else ""
     return [head, Text(facts, palette.dim, no_wrap=True)]
 
@@ -293,7 +298,7 @@ def comparison(first: Kept, second: Kept, found: Sequence[Difference], width: in
     lines: list[Text] = []
     for letter, kept in (("A", first), ("B", second)):
         line = Text.assemble((f"{letter} ", "bold"), (printable(kept.policy), "bold"), no_wrap=True)
-        line.append(f"  {kept.at} UTC, rules {kept.rules_version}, {kept.episodes} episodes", palette.dim)
+        line.append(f"  {kept.at} UTC, rules {kept.rules_version}, {kept.episodes} episodes{drawn(kept)}", palette.dim)
         lines.append(line)
     lines += [Text(), *wrapped(Text(f"{sign} {words}.", f"{style} bold"), width), Text()]
     bar = max(16, min(48, width - 40))

@@ -15,7 +15,7 @@ from tui.panes.base import LinesPane
 from tui.panes.log import printable
 from tui.pump import one_line
 from tui.screens import evaluation_deeds
-from tui.screens.evaluation_parts import values
+from tui.screens.evaluation_parts import drawn, values
 from tui.screens.table import Column, TablePane, TableScreen
 
 LADDER = ("state", "emulated", "pixels")
@@ -54,7 +54,9 @@ class EvaluationsPane(TablePane[Kept]):
 
     def haystack(self, row: Kept) -> str:
         judged = "judged" if row.levels else "unjudged"
-        return f"{row.id} {row.policy} {row.at} rules{row.rules_version} rules {row.rules_version} {judged} {row.demonstrator_name}"
+        return (
+            f"{row.id} {row.policy} {row.at} rules{row.rules_version} rules {row.rules_version} {judged} {row.demonstrator_name} {row.look}"
+        )
 
     def sort_key(self, row: Kept, column: str) -> object:
         if column == "policy":
@@ -114,7 +116,9 @@ class EvaluationsPane(TablePane[Kept]):
             return self._wrong_lines()
         who = printable(kept.demonstrator_name) or "the demonstrator"
         levels = "levels judged" if kept.levels else "levels not judged"
-        first = Text.assemble((printable(kept.id), "bold"), (f"  {kept.episodes} episodes, {levels}", palette.dim), no_wrap=True)
+        first = Text.assemble(
+            (printable(kept.id), "bold"), (f"  {kept.episodes} episodes, {levels}{drawn(kept)}", palette.dim), no_wrap=True
+        )
         lines = [first]
         for rung in kept.rungs:
             style = "bold" if rung is kept.hardest else ""
