@@ -72,7 +72,7 @@ async def open_list(app: SecondseatApp, pilot: Pilot[int]) -> SessionsPane:
     app.update_all()
     await pilot.press("s")
     pane = app.screen.query_one(SessionsPane)
-    await until(lambda: pane._all is not None)
+    await until(lambda: pane.all is not None)
     return pane
 
 

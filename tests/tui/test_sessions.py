@@ -59,7 +59,7 @@ async def sessions(workspace: Path, size: tuple[int, int] = (120, 36)) -> AsyncI
         app.update_all()
         await pilot.press("s")
         pane = app.screen.query_one(SessionsPane)
-        await until(lambda: pane._all is not None)
+        await until(lambda: pane.all is not None)
         yield app, pilot, pane
 
 
@@ -92,7 +92,7 @@ async def test_the_list_is_filtered_while_one_types_and_letters_do_nothing_else(
 async def test_orders_by_key_and_by_a_click_on_a_column(workspace: Path) -> None:
     async with sessions(workspace) as (app, pilot, pane):
         await pilot.press("o")
-        assert pane.order.column == "length"
+        assert pane.order.id == "length"
         assert ids(pane) == ["0Z", "1Z", "2Z", "9Z"]
         await pilot.press("O")
         assert ids(pane)[-1] == "0Z"
@@ -128,7 +128,7 @@ async def test_several_go_to_the_trash_after_a_question_that_enter_does_not_answ
         await pilot.press("y")
         await until(lambda: len(pane.shown) == 2)
         assert present(workspace) == ["00", "09"]
-        assert pane.marked == set()
+        assert not pane.marked
         await pilot.press("u")
         await until(lambda: len(pane.shown) == 4)
 
@@ -230,12 +230,12 @@ async def test_a_recording_becomes_the_source(workspace: Path) -> None:
 
 async def test_only_what_is_seen_is_composed_and_thousands_stay_quick(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from data.catalog import list_sessions
-    from tui.screens import data_rows
+    from tui.screens.data import SessionsPane
 
     one = next(s for s in list_sessions(workspace) if s.state == "saved")
     many = [replace(one, id=f"{n:06d}_play_arena", title=f"run {n}", tags=("boss",) if n % 7 == 0 else ()) for n in range(2000)]
     composed = 0
-    row = data_rows.row
+    row = SessionsPane._row
 
     def counting(*args):
         nonlocal composed
@@ -243,7 +243,7 @@ async def test_only_what_is_seen_is_composed_and_thousands_stay_quick(workspace:
         return row(*args)
 
     monkeypatch.setattr("tui.screens.data.load_sessions", lambda _: many)
-    monkeypatch.setattr(data_rows, "row", counting)
+    monkeypatch.setattr(SessionsPane, "_row", counting)
     async with sessions(workspace) as (app, pilot, pane):
         assert len(pane.shown) == 2000
         assert composed < 200

@@ -96,7 +96,8 @@ def _trash_now(pane: SessionsPane, sessions: Sequence[SessionInfo]) -> None:
     def end(error: Exception | None) -> None:
         if moved:
             pane.trashed.append(moved)
-            pane.marked -= {session.id for session in sessions}
+            gone = {session.id for session in sessions}
+            pane.marked = [name for name in pane.marked if name not in gone]
         if error is not None:
             face.tell("error", f"trash: {one_line(error)}")
         else:

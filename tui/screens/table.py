@@ -1,9 +1,9 @@
 """A table that fills a screen: rows are read by a thread, ordered, filtered, chosen and marked; only what is seen is made
-into text. The screens of evaluations, statistics and the trash say what their rows are."""
+into text. The screens of sessions, evaluations, statistics and the trash say what their rows are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -46,6 +46,8 @@ class TablePane(LinesPane, Generic[T]):
     """Below this width the columns are ``narrow``."""
     detail_lines = 2
     noun = "rows"
+    always_counted = False
+    """Whether the title counts also when there is no row."""
 
     def __init__(self, id: str, title: str) -> None:
         super().__init__(id, title)
@@ -58,7 +60,7 @@ class TablePane(LinesPane, Generic[T]):
         self.words = ""
         self.reverse = False
         self.order = next(column for column in self.columns() if column.words)
-        self._haystacks: dict[str, str] = {}
+        self._haystacks: Mapping[str, str] = {}
         self._version = 0
         self._top = 0
         self._pinned = 0
@@ -68,6 +70,10 @@ class TablePane(LinesPane, Generic[T]):
 
     def columns(self) -> Sequence[Column]:
         raise NotImplementedError
+
+    def orders(self) -> Sequence[Column]:
+        """The columns that can order the rows, one after the other."""
+        return [column for column in self.columns() if column.words]
 
     def name_of(self, row: T) -> str:
         """What tells a row from all others."""
@@ -143,9 +149,9 @@ class TablePane(LinesPane, Generic[T]):
                 head,
                 Text(f"None of {len(self.all):,} {self.noun} has {self.words!r}; {key} changes the filter, esc clears it.", palette.dim),
             ]
-        lines = [head]
+        lines, layout = [head], self.layout_of(width)
         for number in range(self._top, min(self._top + room, len(self.shown))):
-            line = self._row(self.shown[number], width)
+            line = self._row(self.shown[number], width, layout)
             lines.append(highlighted(line, width, palette.selected) if number == self.selected else line)
         return lines
 
@@ -169,17 +175,17 @@ class TablePane(LinesPane, Generic[T]):
         line = Text(" " * MARK_WIDTH, palette.dim, no_wrap=True)
         for column, room in self.layout_of(width):
             here = column is self.order
-            name = f"{column.id} {arrow}" if here else column.id
-            line.append(name[:room].rjust(room) if column.right else name[:room].ljust(room), palette.accent if here else "")
+            name = f"{column.id[: room - 2]} {arrow}" if here else column.id[:room]
+            line.append(name.rjust(room) if column.right else name.ljust(room), palette.accent if here else "")
             line.append(" ")
         return cut(line, width, "")
 
     def mark_of(self, row: T) -> str:
         return "*" if self.name_of(row) in self.marked else " "
 
-    def _row(self, row: T, width: int) -> Text:
+    def _row(self, row: T, width: int, layout: Sequence[tuple[Column, int]]) -> Text:
         line = Text(self.mark_of(row).ljust(MARK_WIDTH), no_wrap=True)
-        for column, room in self.layout_of(width):
+        for column, room in layout:
             part = cut(self.cell(row, column.id, room), room, self.look.glyphs.ellipsis)
             pad = " " * (room - part.cell_len)
             line.append_text(Text.assemble(pad, part) if column.right else Text.assemble(part, pad))
@@ -189,7 +195,8 @@ class TablePane(LinesPane, Generic[T]):
     def _titles(self) -> None:
         total, shown = len(self.all or ()), len(self.shown) - self._pinned
         count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
-        parts = [f"{self.what}  {count}", f"{self.order.words}, reversed" if self.reverse else self.order.words] if total else [self.what]
+        parts = [f"{self.what}  {count}", f"{self.order.words}, reversed" if self.reverse else self.order.words]
+        parts = parts if total or self.always_counted else [self.what]
         parts += [f"/{self.words}"] if self.words else []
         parts += [f"{len(self.marked):,} marked"] if self.marked else []
         parts += [word for word in (self.title_word(),) if word]
@@ -197,10 +204,13 @@ class TablePane(LinesPane, Generic[T]):
 
     # ---- rows
 
-    def take(self, rows: Iterable[T]) -> None:
-        """New rows; what is chosen stays chosen, marks of what is gone go."""
+    def take(self, rows: Iterable[T], haystacks: Mapping[str, str] | None = None) -> None:
+        """New rows; what is chosen stays chosen, marks of what is gone go.
+
+        ``haystacks``: what the filter looks through, by name and in lower case, where a thread has made it already.
+        """
         self.all, self.problem = list(rows), ""
-        self._haystacks = {self.name_of(row): self.haystack(row).casefold() for row in self.all}
+        self._haystacks = haystacks or {self.name_of(row): self.haystack(row).casefold() for row in self.all}
         self.marked = [name for name in self.marked if name in self._haystacks]
         self.rearrange()
 
@@ -252,7 +262,7 @@ class TablePane(LinesPane, Generic[T]):
             self.rearrange()
 
     def next_order(self) -> None:
-        orders = [column for column in self.columns() if column.words]
+        orders = self.orders()
         self.order, self.reverse = orders[(orders.index(self.order) + 1) % len(orders)], False
         self.rearrange()
 
