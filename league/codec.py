@@ -64,8 +64,10 @@ BINS: Final = np.array(list(HEADS.values()), np.int8)
 LOGITS: Final = int(BINS.sum())
 """All bins side by side: 36."""
 _CONTINUOUS: Final = 4
-_LOW: Final = np.array([-1, -1, -1, -1, 0, 0, 0], np.float32)
-_WIDTH: Final = np.array([2 / (n - 1) for n in BINS[:_CONTINUOUS].tolist()] + [1, 1, 1], np.float32)
+LOW: Final = np.array([-1, -1, -1, -1, 0, 0, 0], np.float32)
+WIDTH: Final = np.array([2 / (n - 1) for n in BINS[:_CONTINUOUS].tolist()] + [1, 1, 1], np.float32)
+HIGH: Final = LOW + WIDTH * (BINS - 1)
+"""Of each part of an action as a number: its lowest value, the width of a bin, its highest value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def encode(actions: NDArray[Any]) -> NDArray[np.int8]:
         raise ValueError(f"actions: shape {values.shape}; the last axis must be {len(HEADS)}: {', '.join(HEADS)}")
     if not np.isfinite(values).all():
         raise ValueError("actions: not all numbers are finite")
-    return np.clip(np.rint((values - _LOW) / _WIDTH), 0, BINS - 1).astype(np.int8)
+    return np.clip(np.rint((values - LOW) / WIDTH), 0, BINS - 1).astype(np.int8)
 
 
 def decode(indices: NDArray[Any]) -> NDArray[np.float32]:
@@ -113,9 +115,7 @@ def decode(indices: NDArray[Any]) -> NDArray[np.float32]:
         raise ValueError(f"action indices: {bins.dtype} of shape {bins.shape}; integers with a last axis of {len(HEADS)} are needed")
     if ((bins < 0) | (bins >= BINS)).any():
         raise ValueError(f"action indices: not within 0 and the bins of {HEADS}")
-    values = bins * _WIDTH
-    values += _LOW
-    return values.astype(np.float32, copy=False)
+    return bins.astype(np.float32) * WIDTH + LOW
 
 
 def encode_action(action: ShipAction) -> NDArray[np.int8]:

@@ -36,7 +36,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     from league.arena import world
 
-    world.warm()
+    for name in ("skirmish_kernel", "last_standing_kernel"):
+        world.warm(name)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

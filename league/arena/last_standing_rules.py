@@ -26,16 +26,16 @@ SHIELD_REGEN: Final = 6.0
 """Hit points of shield a second that come back once a ship was calm (not hit, not firing) for ``SHIELD_CALM_S``."""
 
 RELOAD_S: Final = 0.3
-SHOT_SPEED: Final = 330.0
-SHOT_LIFE_S: Final = 0.55
+SHOT_SPEED: Final = 300.0
+SHOT_LIFE_S: Final = 0.6
 SHOT_RADIUS: Final = 3.0
-SHOT_DAMAGE: Final = 10.0
+SHOT_DAMAGE: Final = 6.0
 SHOTS_PER_SHIP: Final = 2
 """A ship's shots in flight at most: what ``SHOT_LIFE_S`` and ``RELOAD_S`` allow."""
 SHOT_ENERGY: Final = 0.08
 """Share of the energy that a shot takes."""
-ENERGY_REGEN: Final = 0.13
-"""Share of the energy a second: firing without pause lasts some 7 s, then about half as fast."""
+ENERGY_REGEN: Final = 0.1
+"""Share of the energy a second: firing without pause lasts some 5 s, then a third as fast."""
 
 NO_ABILITY, BOOST, BURST, JAM = range(4)
 ABILITY_COOLDOWN_S: Final = (0.0, 4.0, 8.0, 8.0)
@@ -57,17 +57,19 @@ ITEM_KINDS: Final = 3
 ITEMS: Final = 3
 ITEM_REACH: Final = 24.0
 """Interact picks up an item whose middle is so near."""
-ITEM_HP: Final = 35.0
-ITEM_WAIT_S: Final = (5.0, 10.0)
+ITEM_HP: Final = 25.0
+ITEM_SHIELD: Final = 30.0
+"""Hit points that a heal or a shield item gives back."""
+ITEM_WAIT_S: Final = (8.0, 15.0)
 ITEM_MARGIN: Final = 20.0
 POWER_S: Final = 6.0
 POWER_FACTOR: Final = 1.6
 """A power item fills the energy, and shots do so much more damage for ``POWER_S``."""
 
-ZONE_S: Final = (0.0, 6.0, 34.0, 42.0, 50.0)
-ZONE_RADIUS: Final = (440.0, 400.0, 80.0, 50.0, 0.0)
+ZONE_S: Final = (0.0, 4.0, 26.0, 38.0, 48.0)
+ZONE_RADIUS: Final = (440.0, 340.0, 110.0, 60.0, 0.0)
 """Radius of the zone at ``ZONE_S``, linear between: it never stands still, so the radius tells the time."""
-ZONE_DAMAGE_S: Final = (5.0, 15.0)
+ZONE_DAMAGE_S: Final = (8.0, 16.0)
 """Hit points a second that the hull, not the shield, loses outside: at the start and from the zone's end on."""
 ZONE_OFFSET: Final = (90.0, 30.0)
 """The zone's middle is at most so far from the middle of the play area."""
