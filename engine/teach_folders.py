@@ -13,7 +13,7 @@ from data.boxes_coco import NAMES, is_coco, read_coco
 from data.boxes_labelstudio import TASKS, is_label_studio, read_label_studio, write_label_studio
 from data.boxes_yolo import read_yolo, write_yolo
 from engine.teach import Picture, TeachError, TeachProject
-from engine.teach_sampling import read_picture
+from engine.teach_sampling import is_plain, png, read_picture
 from engine.teach_training import LEAST_PICTURES, held_out
 
 Format = Literal["yolo", "labelstudio"]
@@ -104,20 +104,25 @@ def import_labels(project: TeachProject, path: Path) -> Imported:
 
 
 def _take_in(project: TeachProject, labelled: Labelled, boxes: tuple[Box, ...]) -> int:
-    """A picture from elsewhere, named by its content; 1 when it is new here. Raises TeachError when it cannot be decoded."""
+    """A picture from elsewhere, named by its content; 1 when it is new here. What is not plain RGB is kept as such.
+
+    Raises TeachError when it cannot be decoded.
+    """
     assert labelled.picture is not None
-    assert labelled.size is not None
-    read_picture(labelled.picture)
+    image = read_picture(labelled.picture)
     content = labelled.picture.read_bytes()
     id = f"import-{hashlib.sha256(content).hexdigest()[:16]}"
     if id in {p.id for p in project.pictures()}:
         project.save(id, boxes, "confirmed")
         return 0
-    width, height = labelled.size
+    height, width = image.shape[:2]
     # augmented copies of one picture (Roboflow names them name.rf.hash) belong to one group, and so to one side of the split
     group = f"import-{labelled.stem.split('.rf.')[0]}" if ".rf." in labelled.stem else ""
     picture = Picture(id, width, height, group, 0.0, "confirmed", boxes)
-    project.add(picture, content, labelled.picture.suffix.lower())
+    if is_plain(labelled.picture):
+        project.add(picture, content, labelled.picture.suffix.lower())
+    else:  # the page, the training and the figures all have to see the same
+        project.add(picture, png(image))
     return 1
 
 

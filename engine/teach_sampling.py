@@ -187,8 +187,27 @@ def png(image: Image) -> bytes:
     return coded.tobytes()
 
 
+def is_plain(path: Path) -> bool:
+    """Whether the file itself is 8-bit colour, the right way up: every program that opens it sees what ``read_picture`` gives.
+
+    Grey, transparent, 16-bit pictures, and those that a camera turned by a note in the file, are not.
+    """
+    import cv2
+
+    from data.boxes import picture_size
+
+    coded = np.frombuffer(path.read_bytes(), np.uint8)
+    stored: Any = cv2.imdecode(coded, cv2.IMREAD_UNCHANGED)
+    shown: Any = cv2.imdecode(coded, cv2.IMREAD_COLOR)
+    width, height = picture_size(path)
+    return stored is not None and stored.dtype == np.uint8 and stored.shape == shown.shape == (height, width, 3)
+
+
 def read_picture(path: Path) -> Image:
-    """A picture file as RGB uint8 [H, W, 3], its size looked at first. Raises TeachError."""
+    """A picture file as RGB uint8 [H, W, 3], its size looked at first: grey becomes RGB, transparency is left out.
+
+    Raises TeachError.
+    """
     import cv2
 
     from data.boxes import BoxesError, picture_size

@@ -288,6 +288,50 @@ def test_a_file_that_only_looks_like_a_picture_is_counted_and_left(tmp_path: Pat
         import_labels(project, tmp_path / "nowhere")
 
 
+def test_grey_transparent_16_bit_and_turned_pictures_are_kept_as_what_everybody_sees(tmp_path: Path) -> None:
+    from PIL import Image
+
+    project = TeachProject(tmp_path / "w", PROFILE)
+    folder = tmp_path / "in"
+    (folder / "images").mkdir(parents=True)
+    (folder / "labels").mkdir()
+    (folder / "data.yaml").write_text("names: [me, foe]\n")
+    dice = np.random.default_rng(0)
+    rgb = dice.integers(0, 256, (60, 90, 3), np.uint8)
+    made = {
+        "rgb.png": Image.fromarray(rgb),
+        "rgba.png": Image.fromarray(np.dstack([rgb, dice.integers(0, 256, (60, 90), np.uint8)])),
+        "grey.png": Image.fromarray(rgb[:40, :, 0]),
+        "deep.png": Image.fromarray(rgb[:30, :, 1].astype(np.uint16) * 257),
+        "palette.png": Image.fromarray(rgb[:20]).quantize(16),
+        "pale.jpg": Image.fromarray(rgb[:32, :, 0]),
+    }
+    for name, picture in made.items():
+        picture.save(folder / "images" / name)
+    turned = Image.Exif()
+    turned[0x0112] = 6  # a camera held upright
+    Image.fromarray(rgb[:24]).save(folder / "images" / "turned.jpg", exif=turned)
+    for name in (*made, "turned.jpg"):
+        (folder / "labels" / f"{name.split('.')[0]}.txt").write_text("1 0.5 0.5 0.2 0.2\n")
+    read = import_labels(project, folder)
+    assert (read.added, read.read.corrupt) == (len(made) + 1, 0)
+    heights = sorted((p.width, p.height) for p in project.pictures())
+    assert heights == [(24, 90), (90, 20), (90, 30), (90, 32), (90, 40), (90, 60), (90, 60)]
+    assert import_labels(project, folder).added == 0  # known by what they were, not by what they became
+    seen = []
+    for picture in project.pictures():
+        stored = cv2.imread(str(project.file(picture.id)), cv2.IMREAD_UNCHANGED)
+        assert (stored.dtype, stored.shape) == (np.uint8, (picture.height, picture.width, 3))
+        assert [b.name for b in picture.boxes] == ["foe"]
+        seen.append(read_picture(project.file(picture.id)))
+    assert sum(np.array_equal(image, rgb) for image in seen) == 2  # transparency is left out, colours stay
+    assert any(np.array_equal(image, np.dstack([rgb[:40, :, 0]] * 3)) for image in seen)
+    export(project, "yolo", tmp_path / "out")
+    written = [cv2.imread(str(path), cv2.IMREAD_UNCHANGED) for path in (tmp_path / "out" / "images").rglob("*.*")]
+    assert {image.shape[2:] for image in written} == {(3,)}  # what the training reads
+    assert len(written) == len(made) + 1
+
+
 def test_coco_of_roboflow_keeps_copies_of_one_picture_in_one_group(tmp_path: Path) -> None:
     project = TeachProject(tmp_path / "w", PROFILE)
     folder = tmp_path / "in" / "train"
