@@ -227,12 +227,12 @@ def play(players: Sequence[str], seeds: NDArray[Any] | list[int], steps: int = r
     keys = _as_keys(seeds)
     state = new_worlds(len(keys), keys, len(players), steps)
     seats = seats_of(len(keys), len(players))
-    rows = np.arange(len(keys))
-    pilots = [make_pilot(name, _mix(keys + np.uint64(player))) for player, name in enumerate(players)]
+    rows = np.arange(len(keys))[:, None]
+    groups = [(make_pilot(name, keys), seats[:, [k for k, n in enumerate(players) if n == name]]) for name in dict.fromkeys(players)]
     actions = np.zeros((len(keys), len(players), len(HEADS)), np.int8)
     while not state.over.all():
         observation = build_observation(state)
-        for player, pilot in enumerate(pilots):
-            actions[rows, seats[:, player]] = pilot.act(observation[rows, seats[:, player]][:, None])[:, 0]
+        for pilot, taken in groups:
+            actions[rows, taken] = pilot.act(observation[rows, taken])
         step(state, actions)
     return state

@@ -10,7 +10,7 @@ from league.arena import last_standing as game
 from league.arena import last_standing_rules as rules
 from league.arena.last_standing_pilots import AIM_BINS, MOVE_BINS, PILOTS, direction_bins, make_pilot, play, seats_of
 
-WORLDS = 60
+WORLDS = 50
 Z_95 = 1.96
 
 
@@ -38,7 +38,7 @@ def test_expert_is_above_novice_is_above_random(players: list[str], better: str,
 
 
 def test_no_seat_has_an_advantage() -> None:
-    state = play(["expert"] * 4, np.arange(240))
+    state = play(["expert"] * 4, np.arange(200))
     outcomes = game.outcomes(state)
     error = outcomes.std() / np.sqrt(len(outcomes))
     assert (np.abs(outcomes.mean(axis=0)) < 3.5 * error).all()
