@@ -82,6 +82,19 @@ WORK: Final[Mapping[str, Callable[..., str]]] = {
 }
 
 
+OUT_OF_MEMORY: Final = (
+    "this machine ran out of memory: close other programs, or train with a smaller batch or on fewer sessions; what was finished is kept"
+)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether there was not enough memory, of the machine or of its GPU; each library says so in words of its own."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    said = str(error).lower()
+    return isinstance(error, RuntimeError) and any(words in said for words in ("can't allocate memory", "out of memory", "bad_alloc"))
+
+
 def _step_back() -> None:
     """A job takes what the live path, the game and the face leave: a person may be playing. Its workers do as it does."""
     process = psutil.Process()
@@ -111,7 +124,8 @@ def main(argv: list[str]) -> int:
         )
         if not known:
             log.exception("the job failed")
-        told.write({"phase": "failed", "stage": "failed", "message": str(error) or type(error).__name__})
+        message = OUT_OF_MEMORY if out_of_memory(error) else str(error) or type(error).__name__
+        told.write({"phase": "failed", "stage": "failed", "message": message})
         return 1
     told.write({"phase": "done", "stage": "done", "done": 1.0, "message": message})
     return 0

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 ONE_AT_A_TIME: Final = frozenset({"train", "detector", "teach"})
 """The kinds of job that take the whole machine."""
 _STOP_AFTER_S = (0.0, 15.0, 20.0)
+_ENDED_BY_FORCE: Final = -9
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -245,6 +246,9 @@ def _ended(job: _Job, code: int | None) -> JobState:
     if told in ("done", "failed", "cancelled"):
         phase: JobPhase = told
         return replace(job.state, phase=phase, eta_s=None, done=1.0 if phase == "done" else job.state.done)
+    if code == _ENDED_BY_FORCE and not job.stop_asked_s:  # how Linux ends a process when there is no memory left
+        why = "it was ended by force (signal 9), most likely since this machine ran out of memory: close other programs, or use a"
+        return replace(job.state, phase="failed", eta_s=None, message=f"{why} smaller batch; see {job.folder / 'output.log'}")
     why = "its process is gone" if code is None else f"ended with code {code}" if code >= 0 else f"killed by signal {-code}"
     return replace(
         job.state, phase="cancelled" if job.stop_asked_s else "failed", eta_s=None, message=f"{why}; see {job.folder / 'output.log'}"
