@@ -28,7 +28,8 @@ from torch import Tensor
 
 from league import returns
 from league.codec import BINS, HEAD_NAMES, HEADS, LOGITS
-from league.network import GROUPS, action_log_prob, log_softmax_heads, sum_heads
+from league.network import GROUPS, ActorCritic, action_log_prob, log_softmax_heads, spread_heads
+from league.trajectories import TrajectorySequence
 
 Floats = NDArray[np.floating[Any]]
 
@@ -141,6 +142,39 @@ class Loss(NamedTuple):
     parts: dict[str, float]
     """policy, upgo, value, kl, entropy; mean_ratio (1 at lag 0), clipped (share of ratios above ``rho_bar``), frames,
     advantage_std, explained_variance (of the targets by the values; 1 is perfect)."""
+
+
+REFERENCE_LOGITS = "reference_logits"
+"""Name in a sequence's ``extras`` under which the supervised policy's logits [T, B, LOGITS] are stored."""
+
+
+def evaluate(network: ActorCritic, sequence: TrajectorySequence, reference: ActorCritic | None = None) -> Update:
+    """What ``network`` says of a sequence now, ready for ``update_loss``; tensors are on the network's device.
+
+    ``reference`` is the supervised policy, asked when the sequence does not hold its logits already. Successors are valued
+    without gradient: the bootstrap of each column, and the final observation of each truncated step.
+    """
+    device = next(network.parameters()).device
+
+    def tensor(array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+    observation = tensor(sequence.observation)
+    logits, values = network(observation)
+    with torch.no_grad():
+        beyond = network(tensor(np.concatenate([sequence.bootstrap_observation, sequence.final_observation])))[1]
+        next_values = torch.cat([values[1:], beyond[None, : sequence.columns]])
+        at = tensor(sequence.final_at).long()
+        next_values[at[:, 0], at[:, 1]] = beyond[sequence.columns :]
+        stored = sequence.extras.get(REFERENCE_LOGITS)
+        reference_logits = None if reference is None or stored is not None else reference(observation)[0]
+    return Update(
+        logits,
+        values,
+        next_values,
+        *(tensor(getattr(sequence, name)) for name in Update._fields[3:10]),
+        reference_logits if stored is None else tensor(stored),
+    )
 
 
 def _numpy(tensor: Tensor) -> NDArray[Any]:
@@ -260,8 +294,8 @@ def update_loss(update: Update, settings: LossSettings, *, gamma: float | None =
     upgo = -(upgo_weights * log_pi).sum() / count
     errors = torch.where(update.living, update.values - torch.from_numpy(targets.values).to(device), update.values.new_zeros(()))
     value = errors.square().sum() / count
-    weights = counted_heads.to(log_p.dtype) / count
-    entropy = -(sum_heads(log_p.exp() * log_p) * weights).sum()
+    weights = spread_heads(counted_heads.to(log_p.dtype) / count)
+    entropy = -(log_p.exp() * log_p * weights).sum()
     total = (
         settings.policy_weight * policy + settings.upgo_weight * upgo + settings.value_weight * value - settings.entropy_weight * entropy
     )
@@ -270,7 +304,7 @@ def update_loss(update: Update, settings: LossSettings, *, gamma: float | None =
         with torch.no_grad():
             log_reference = log_softmax_heads(update.reference_logits)
             reference = log_reference.exp()
-        kl = (sum_heads(reference * (log_reference - log_p)) * weights).sum()
+        kl = (reference * weights * (log_reference - log_p)).sum()
         total = total + kl_weight * kl
     named = {"policy": policy, "upgo": upgo, "value": value, "kl": kl, "entropy": entropy}
     parts = {name: float(part.detach()) for name, part in named.items()}

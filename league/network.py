@@ -10,6 +10,7 @@ mask; a learner that computes them again from the same weights gets a ratio of 1
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
@@ -28,10 +29,12 @@ _SMALLEST: Final = 1e-30
 """A head whose bins together weigh less beside the largest logit of its row would lose digits in the fast way."""
 
 
+@cache
 def _membership(device: torch.device, dtype: torch.dtype) -> Tensor:
     """[LOGITS, H], 1 where the bin belongs to the head: products with it sum over each head, or spread to its bins."""
-    sizes = torch.tensor(_SIZES, device=device)
-    return nn.functional.one_hot(torch.arange(len(_SIZES), device=device).repeat_interleave(sizes), len(_SIZES)).to(dtype)
+    with torch.inference_mode(False):  # made once, and used under gradients as well
+        heads = torch.arange(len(_SIZES)).repeat_interleave(torch.tensor(_SIZES))
+        return nn.functional.one_hot(heads, len(_SIZES)).to(device, dtype)
 
 
 class _HeadwiseLogSoftmax(torch.autograd.Function):
@@ -67,6 +70,11 @@ def log_softmax_heads(logits: Tensor) -> Tensor:
 def sum_heads(per_bin: Tensor) -> Tensor:
     """Sums [..., H] of a quantity per bin [..., LOGITS] over each head."""
     return per_bin @ _membership(per_bin.device, per_bin.dtype)
+
+
+def spread_heads(per_head: Tensor) -> Tensor:
+    """A quantity per head [..., H] for each of its bins [..., LOGITS]."""
+    return per_head @ _membership(per_head.device, per_head.dtype).T
 
 
 def action_log_prob(log_p: Tensor, action: Tensor, head_mask: Tensor | None = None) -> Tensor:
@@ -106,7 +114,9 @@ class ActorCritic(nn.Module):
         if hidden < 1:
             raise ValueError(f"network: hidden {hidden} is not a width; use 16 to 1024")
         self.hidden = hidden
-        self.torso = nn.Sequential(nn.Linear(OBSERVATION_SIZE, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
+        self.torso = nn.Sequential(
+            nn.Linear(OBSERVATION_SIZE, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, hidden), nn.ReLU(inplace=True)
+        )
         self.out = nn.Linear(hidden, LOGITS + 1)
         for layer in self.torso:
             if isinstance(layer, nn.Linear):

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from league import returns
 from league.codec import BINS, HEADS, LOGITS, OBSERVATION_SIZE
-from league.losses import Loss, LossSettings, Update, UpdateSettings, update_loss
+from league.losses import REFERENCE_LOGITS, Loss, LossSettings, Update, UpdateSettings, evaluate, update_loss
 from league.network import GROUPS, HEAD_SLICES, ActorCritic
+from league.trajectories import TrajectorySequence
 
 T, B, H = 12, 4, len(HEADS)
 EVERY_LOSS = LossSettings(kl_weight_end=0.05, entropy_weight=0.02, rho_bar=1.5, pg_rho_bar=1.2)
@@ -218,6 +219,37 @@ def test_learning_from_a_rewarded_choice_makes_it_likelier() -> None:
         update_loss(u, settings).total.backward()
         optimiser.step()
     assert torch.softmax(network(observation[0, :1])[0][0, HEAD_SLICES["fire"]], -1)[1] > 0.9
+
+
+def recorded(seed: int = 0) -> TrajectorySequence:
+    """The play of ``update`` as an actor stores it: one truncation inside, one at the last step."""
+    u, random = update(seed, torch.float32), np.random.default_rng(seed)
+    truncated = u.truncated.numpy().copy()
+    truncated[T - 1, 0] = True
+    observation, bootstrap, final = (random.random((*shape, OBSERVATION_SIZE), np.float32) for shape in [(T, B), (B,), (1,)])
+    timed: dict[str, Any] = {name: getattr(u, name).numpy() for name in Update._fields[3:10]}
+    timed |= {"truncated": truncated, "observation": observation}
+    return TrajectorySequence(**timed, bootstrap_observation=bootstrap, final_at=np.array([[8, 3]], np.int32), final_observation=final)
+
+
+def test_a_sequence_is_evaluated_with_its_true_successors() -> None:
+    torch.manual_seed(0)
+    network, supervised, sequence = ActorCritic(16), ActorCritic(16), recorded()
+    u = evaluate(network, sequence, supervised)
+    with torch.no_grad():
+        torch.testing.assert_close(u.next_values, network(torch.from_numpy(sequence.next_observation()))[1])
+    assert not u.next_values.requires_grad
+    assert u.logits.requires_grad
+    assert u.reference_logits is not None
+    assert not u.reference_logits.requires_grad
+    loss = update_loss(u, LossSettings())
+    loss.total.backward()
+    assert all(weights.grad is not None and torch.isfinite(weights.grad).all() for weights in network.parameters())
+    assert all(weights.grad is None for weights in supervised.parameters())
+    stored = {REFERENCE_LOGITS: u.reference_logits.numpy()}
+    again = evaluate(network, replace(sequence, extras=stored))
+    assert update_loss(again, LossSettings()).parts == loss.parts
+    assert evaluate(network, sequence).reference_logits is None
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
