@@ -182,7 +182,7 @@ ARENA_PROFILE = GameProfile(
         ),
     ),
     detector="builtin:arena",
-    detector_size=(320, 192),
+    detector_size=(384, 224),
     threat_range=0.28,
     mirrored=True,
 )

@@ -71,7 +71,7 @@ def train_arena_detector(
     Ultralytics is missing, the device is not there, or ``start_from`` is not of this network.
     """
     require_ultralytics()  # not after ten minutes of making pictures
-    chosen = replace(settings if settings is not None else DetectorSettings(), **changed)
+    chosen = replace(settings if settings is not None else DetectorSettings(size=ARENA_PROFILE.detector_size), **changed)
     chosen = replace(chosen, device=usable_device(chosen.device))
     if start_from is not None:
         load_weights(build_network(sizes.CLASSES, chosen.width), start_from)

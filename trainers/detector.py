@@ -2,7 +2,8 @@
 
 Notable choices:
 - The network (``networks.yolo``) is small and has a fine grid: quantity of pictures decides, not of parameters.
-- Trained at the size it flies (320x192, no mosaic, no scaling): another size loses up to half of the accuracy.
+- Trained and validated at the size it flies (no mosaic, no scaling): another size loses up to half of the accuracy. Ultralytics pads
+  validation pictures further; left so, the epoch that is kept as the best one is chosen by luck.
 - Pictures of a game with a fixed camera are never rotated or zoomed; flips are free variety.
 - What is kept are tensors (safetensors) and an ONNX graph, never pickles.
 
@@ -236,6 +237,7 @@ class _Run:
 
 
 def _make_trainer(network: Any, dataset: Path, output_dir: Path, settings: DetectorSettings, run: _Run) -> Any:
+    from ultralytics.data import YOLODataset
     from ultralytics.models.yolo.detect import DetectionTrainer
 
     class Trainer(DetectionTrainer):
@@ -244,6 +246,24 @@ def _make_trainer(network: Any, dataset: Path, output_dir: Path, settings: Detec
         def get_model(self, cfg: object = None, weights: object = None, verbose: bool = True) -> Any:
             del cfg, weights, verbose
             return network
+
+        def build_dataset(self, img_path: str, mode: str = "train", batch: int | None = None) -> Any:
+            if mode == "train":
+                return super().build_dataset(img_path, mode, batch)
+            return YOLODataset(
+                img_path=img_path,
+                imgsz=self.args.imgsz,
+                batch_size=batch or settings.batch,
+                augment=False,
+                hyp=self.args,
+                rect=True,
+                cache=self.args.cache,
+                stride=32,
+                pad=0.0,
+                prefix="val: ",
+                task=self.args.task,
+                data=self.data,
+            )
 
         def save_model(self) -> Any:
             return None

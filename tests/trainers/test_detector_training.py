@@ -3,10 +3,12 @@
 import json
 import socket
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from trainers import detector
 from trainers.detector import (
     DetectorProgress,
     DetectorSettings,
@@ -92,6 +94,21 @@ def test_training_leaves_tensors_and_metrics_and_no_pickles(trained: Trained) ->
     names = {p.name for p in trained.folder.rglob("*") if p.is_file()}
     assert {"best_model.safetensors", "last_model.safetensors"} <= names
     assert not [n for n in names if n.endswith((".pt", ".pkl"))]
+
+
+def test_epochs_are_judged_at_the_size_that_flies(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures padded further make every second epoch look bad, and a worse one is kept."""
+    seen: list[Any] = []
+    told = detector._Run.on_train_start
+
+    def look(run: Any, trainer: Any) -> None:
+        seen.append(trainer)
+        told(run, trainer)
+
+    monkeypatch.setattr(detector._Run, "on_train_start", look)
+    train_detector(dataset, tmp_path, SMALL, should_stop=lambda: True)
+    for loader in (seen[0].train_loader, seen[0].test_loader):
+        assert {tuple(shape) for shape in loader.dataset.batch_shapes.tolist()} == {(64, 96)}
 
 
 def test_stopped_training_saves_and_leaves_the_thread_count_alone(trained: Trained, dataset: Path, tmp_path: Path) -> None:
