@@ -147,6 +147,8 @@ class Loss(NamedTuple):
 REFERENCE_LOGITS = "reference_logits"
 """Name in a sequence's ``extras`` under which the supervised policy's logits [T, B, LOGITS] are stored."""
 
+_STORED = ("action", "head_mask", "behaviour_log_prob", "reward", "terminated", "truncated", "living")
+
 
 def evaluate(network: ActorCritic, sequence: TrajectorySequence, reference: ActorCritic | None = None) -> Update:
     """What ``network`` says of a sequence now, ready for ``update_loss``; tensors are on the network's device.
@@ -168,13 +170,10 @@ def evaluate(network: ActorCritic, sequence: TrajectorySequence, reference: Acto
         next_values[at[:, 0], at[:, 1]] = beyond[sequence.columns :]
         stored = sequence.extras.get(REFERENCE_LOGITS)
         reference_logits = None if reference is None or stored is not None else reference(observation)[0]
-    return Update(
-        logits,
-        values,
-        next_values,
-        *(tensor(getattr(sequence, name)) for name in Update._fields[3:10]),
-        reference_logits if stored is None else tensor(stored),
-    )
+        if stored is not None:
+            reference_logits = tensor(stored)
+    told = {name: tensor(getattr(sequence, name)) for name in _STORED}
+    return Update(logits=logits, values=values, next_values=next_values, **told, reference_logits=reference_logits)
 
 
 def _numpy(tensor: Tensor) -> NDArray[Any]:
