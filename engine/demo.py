@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PLAY_MINUTES: Final = 12.0
 SESSIONS: Final = 4
-EPISODES: Final = 20
+EPISODES: Final = 16
 _SHARES: Final = {"compile": 0.05, "record": 0.27, "train": 0.27, "fly": 0.41}
 """About how long each phase takes, for the progress bar; measured on two cores."""
 

@@ -24,7 +24,7 @@ def demo(
 ) -> None:
     """Record a scripted pilot in the arena, train all three levels on it, let them fly, and say how well they flew.
 
-    About ten minutes on two cores. Each run has a workspace of its own, in the folder `demo` of yours.
+    Ten to twelve minutes on two cores. Each run has a workspace of its own, in the folder `demo` of yours.
     """
     import time
     from dataclasses import replace
