@@ -106,6 +106,20 @@ def read_card(path: Path) -> dict[str, Any]:
     return card
 
 
+def checkpoints(run_dir: Path) -> list[Path]:
+    """A run's ``checkpoint_epoch_N`` without suffix, newest first; what has no number in its name is none of them."""
+    found = [p.with_suffix("") for p in run_dir.glob("checkpoint_epoch_*.safetensors")]
+    numbered = [p for p in found if p.name.rsplit("_", 1)[1].isdecimal()]
+    return sorted(numbered, key=lambda p: int(p.name.rsplit("_", 1)[1]), reverse=True)
+
+
+def keep_newest(run_dir: Path, count: int) -> None:
+    """Remove a run's checkpoints but for the newest ``count``."""
+    for old in checkpoints(run_dir)[count:]:
+        for suffix in (".safetensors", ".json"):
+            old.with_name(old.name + suffix).unlink(missing_ok=True)
+
+
 def newest_whole(paths: list[Path]) -> tuple[Checkpoint | None, list[str]]:
     """The first of ``paths`` (newest first) that loads, and a note for each that did not."""
     notes: list[str] = []

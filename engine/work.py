@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import psutil
 
+from data.memory import is_out_of_memory
 from engine.runtime.progress import EtaReport, Progress, ProgressFile, Report
 
 log = logging.getLogger(__name__)
@@ -87,14 +88,6 @@ OUT_OF_MEMORY: Final = (
 )
 
 
-def out_of_memory(error: BaseException) -> bool:
-    """Whether there was not enough memory, of the machine or of its GPU; each library says so in words of its own."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return True
-    said = str(error).lower()
-    return isinstance(error, RuntimeError) and any(words in said for words in ("can't allocate memory", "out of memory", "bad_alloc"))
-
-
 def _step_back() -> None:
     """A job takes what the live path, the game and the face leave: a person may be playing. Its workers do as it does."""
     process = psutil.Process()
@@ -124,7 +117,7 @@ def main(argv: list[str]) -> int:
         )
         if not known:
             log.exception("the job failed")
-        message = OUT_OF_MEMORY if out_of_memory(error) else str(error) or type(error).__name__
+        message = OUT_OF_MEMORY if is_out_of_memory(error) else str(error) or type(error).__name__
         told.write({"phase": "failed", "stage": "failed", "message": message})
         return 1
     told.write({"phase": "done", "stage": "done", "done": 1.0, "message": message})

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from data.checkpoint import CARD_VERSION, CheckpointError, fit_tensors, load, newest_whole, save
+from data.checkpoint import CARD_VERSION, CheckpointError, checkpoints, fit_tensors, keep_newest, load, newest_whole, save
 from data.progress import Progress, Report, ignore
 from league.arena.last_standing_rules import RULES_VERSION
 from league.codec import HEAD_NAMES
@@ -226,15 +226,7 @@ def _end_epoch(run: _Run, loss: float, run_dir: Path, name: str, card: dict[str,
     for i, values in run.optimiser.state_dict()["state"].items():
         tensors |= {f"{_OPTIMISER}{i}/{key}": torch.as_tensor(value).numpy().copy() for key, value in values.items()}
     save(run_dir / f"checkpoint_epoch_{state.epoch}", tensors, {**filled, "state": asdict(state), "name": name})
-    for old in _checkpoints(run_dir)[KEPT_CHECKPOINTS:]:
-        for suffix in (".safetensors", ".json"):
-            old.with_name(old.name + suffix).unlink(missing_ok=True)
-
-
-def _checkpoints(run_dir: Path) -> list[Path]:
-    found = [p.with_suffix("") for p in run_dir.glob("checkpoint_epoch_*.safetensors")]
-    numbered = [p for p in found if p.name.rsplit("_", 1)[1].isdigit()]
-    return sorted(numbered, key=lambda p: int(p.name.rsplit("_", 1)[1]), reverse=True)
+    keep_newest(run_dir, KEPT_CHECKPOINTS)
 
 
 def _card(run: _Run, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,7 +249,7 @@ def _card(run: _Run, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resume(run: _Run, run_dir: Path, card: dict[str, Any], notes: list[str]) -> None:
-    found, problems = newest_whole(_checkpoints(run_dir))
+    found, problems = newest_whole(checkpoints(run_dir))
     notes += problems
     if found is None:
         notes.append(f"{run_dir}: no whole checkpoint to go on from; starting anew")

@@ -67,11 +67,6 @@ def log_softmax_heads(logits: Tensor) -> Tensor:
     return _HeadwiseLogSoftmax.apply(logits, _membership(logits.device, logits.dtype))  # pyright: ignore[reportReturnType]
 
 
-def sum_heads(per_bin: Tensor) -> Tensor:
-    """Sums [..., H] of a quantity per bin [..., LOGITS] over each head."""
-    return per_bin @ _membership(per_bin.device, per_bin.dtype)
-
-
 def spread_heads(per_head: Tensor) -> Tensor:
     """A quantity per head [..., H] for each of its bins [..., LOGITS]."""
     return per_head @ _membership(per_head.device, per_head.dtype).T

@@ -1,4 +1,4 @@
-"""On what, and how exactly, a step is computed: the device of a name, half precision on a GPU, and what "out of memory" looks like."""
+"""On what, and how exactly, a step is computed: the device of a name, and half precision on a GPU."""
 
 from __future__ import annotations
 
@@ -54,9 +54,3 @@ class Precision:
     def load(self, state: dict[str, Any]) -> None:
         if state:
             self._scaler.load_state_dict(state)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """torch tells a full GPU by a type of its own, a full machine only by its words."""
-    words = ("can't allocate memory", "not enough memory", "CUDA out of memory")
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error) for word in words)

@@ -23,9 +23,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from data.checkpoint import Arrays, CheckpointError, fit_tensors, load, newest_whole, save
+from data.checkpoint import Arrays, CheckpointError, checkpoints, fit_tensors, keep_newest, load, newest_whole, save
+from data.memory import is_out_of_memory
 from data.progress import Progress, Report, ignore
-from trainers.device import Precision, TrainingError, is_out_of_memory, pick_device
+from trainers.device import Precision, TrainingError, pick_device
 from trainers.run_log import Figures, RunLog
 
 KEPT_CHECKPOINTS: Final = 3
@@ -284,15 +285,7 @@ def _save_epoch(
         for name, value in values.items():
             tensors[f"{_OPTIMISER}{i}/{name}"] = torch.as_tensor(value).cpu().numpy().copy()
     save(run_dir / f"checkpoint_epoch_{state.epoch}", tensors, {**filled, "state": asdict(state)})
-    for old in checkpoints(run_dir)[KEPT_CHECKPOINTS:]:
-        for suffix in (".safetensors", ".json"):
-            old.with_name(old.name + suffix).unlink(missing_ok=True)
-
-
-def checkpoints(run_dir: Path) -> list[Path]:
-    """A run's checkpoints without suffix, newest first."""
-    found = [p.with_suffix("") for p in run_dir.glob("checkpoint_epoch_*.safetensors")]
-    return sorted(found, key=lambda p: int(p.name.rsplit("_", 1)[1]), reverse=True)
+    keep_newest(run_dir, KEPT_CHECKPOINTS)
 
 
 def _resume(

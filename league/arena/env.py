@@ -3,7 +3,8 @@
 Both step one world and cost Python's price for it; whoever learns at speed uses ``last_standing`` itself, with many worlds
 at once. Observations are the 19 numbers of ``league.codec``. Actions are bin indices (``MultiDiscrete``, in the order of
 ``HEADS``) or, with ``continuous=True``, a dictionary with the parts of a ``ShipAction``. The only reward is the outcome
-(+1 first place, -1 last), paid in the step that decides it. Gymnasium and PettingZoo are imported here and nowhere else.
+(+1 first place, -1 last), paid in the step that decides it. An episode that the limit cuts pays nothing, since its value is
+that of what would have come; ``place`` tells how it stood. Gymnasium and PettingZoo are imported here and nowhere else.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class BotGameEnv(gymnasium.Env[F32, Choice]):
         game.step(state, actions)
         truncated = bool(state.truncated[0] and state.ship_alive[0, seat])
         terminated = bool(game.decided(state)[0, seat]) and not truncated
-        reward = float(game.outcomes(state)[0, seat])
+        reward = 0.0 if truncated else float(game.outcomes(state)[0, seat])
         return game.build_observation(state)[0, seat], reward, terminated, truncated, self._info()
 
 
@@ -168,4 +169,4 @@ class LastStandingParallelEnv(ParallelEnv[str, F32, Choice]):
         terminated = {agent: bool(settled[i]) and not truncated[agent] for agent, i in rows}
         seen, infos = self._told()
         self.agents = [agent for agent, i in rows if not settled[i]]
-        return seen, {agent: float(outcome[i]) for agent, i in rows}, terminated, truncated, infos
+        return seen, {agent: 0.0 if truncated[agent] else float(outcome[i]) for agent, i in rows}, terminated, truncated, infos

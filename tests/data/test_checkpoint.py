@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from data import checkpoint
-from data.checkpoint import CheckpointError, TornCheckpoint, fit_tensors, load, make_card, newest_whole, refuse_mismatch, save
+from data.checkpoint import (
+    CheckpointError,
+    TornCheckpoint,
+    checkpoints,
+    fit_tensors,
+    keep_newest,
+    load,
+    make_card,
+    newest_whole,
+    refuse_mismatch,
+    save,
+)
 from data.profile import ARENA_PROFILE
 
 TENSORS = {"a.weight": np.arange(6, dtype=np.float32).reshape(2, 3), "a.bias": np.zeros(2, np.float32)}
@@ -92,3 +103,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.undo()
     assert set(load(tmp_path / "best_model").tensors) == set(TENSORS)
     assert not list(tmp_path.glob(".*"))
+
+
+def test_the_newest_checkpoints_are_kept_and_a_strangers_file_is_none_of_them(tmp_path: Path) -> None:
+    for name in ("checkpoint_epoch_2", "checkpoint_epoch_10", "checkpoint_epoch_9", "checkpoint_epoch_copy"):
+        (tmp_path / f"{name}.safetensors").write_bytes(b"")
+        (tmp_path / f"{name}.json").write_bytes(b"")
+    assert [p.name for p in checkpoints(tmp_path)] == ["checkpoint_epoch_10", "checkpoint_epoch_9", "checkpoint_epoch_2"]
+    keep_newest(tmp_path, 2)
+    assert sorted(p.name for p in tmp_path.glob("*.json")) == [
+        "checkpoint_epoch_10.json",
+        "checkpoint_epoch_9.json",
+        "checkpoint_epoch_copy.json",
+    ]

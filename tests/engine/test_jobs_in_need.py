@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from data.memory import is_out_of_memory
 from engine.runtime import jobs as runtime
 from engine.runtime.jobs import JobRunner, child_environment
 from engine.state import JobState
-from engine.work import OUT_OF_MEMORY, out_of_memory
+from engine.work import OUT_OF_MEMORY
 
 STAND_IN = '''
 """In the job's own process: the piece of work is replaced, all round it is real."""
@@ -106,7 +107,7 @@ class OutOfMemoryError(RuntimeError):
     ],
 )
 def test_each_librarys_words_for_it_are_known(error: Exception, memory: bool) -> None:
-    assert out_of_memory(error) == memory
+    assert is_out_of_memory(error) == memory
     assert "what was finished is kept" in OUT_OF_MEMORY
 
 

@@ -63,6 +63,23 @@ def test_an_episode_that_is_cut_is_truncated_not_terminated() -> None:
     assert (info["place"], rewards[-1]) == (1.5, 0.0)
 
 
+def test_a_cut_is_not_paid_as_well() -> None:
+    """Whoever learns adds the value of what would have come: an outcome beside it would count twice."""
+    env = LastStandingParallelEnv(4, episode_steps=5)
+    env.reset(seed=0)
+    env._state.ship_alive[0, 3], env._state.death_step[0, 3] = False, 1
+    paid: dict[str, float] = {}
+    infos: dict[str, Any] = {}
+    while env.agents:
+        still = {agent: np.array([1, 1, 5, 5, 0, 0, 0]) for agent in env.agents}
+        _, rewards, _, _, infos = env.step(still)
+        paid = {agent: paid.get(agent, 0.0) + reward for agent, reward in rewards.items()} | {
+            agent: reward for agent, reward in paid.items() if agent not in rewards
+        }
+    assert paid == {"ship_0": 0.0, "ship_1": 0.0, "ship_2": 0.0, "ship_3": -1.0}
+    assert [info["place"] for info in infos.values()] == [2.0, 2.0, 2.0]
+
+
 def test_the_same_seed_is_the_same_episode() -> None:
     assert run(BotGameEnv(episode_steps=100), 3)[0] == run(BotGameEnv(episode_steps=100), 3)[0]
     first, _ = BotGameEnv().reset(seed=3)

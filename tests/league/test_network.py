@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from league.codec import BINS, HEADS, LOGITS, OBSERVATION_SIZE
-from league.network import GROUPS, HEAD_SLICES, ActorCritic, action_log_prob, log_softmax_heads, spread_heads, sum_heads
+from league.network import GROUPS, HEAD_SLICES, ActorCritic, action_log_prob, log_softmax_heads, spread_heads
 
 H = len(HEADS)
 
@@ -35,9 +35,10 @@ def test_headwise_log_softmax_is_each_heads_own(scale: float) -> None:
     single = log_softmax_heads(logits.detach().float())
     torch.testing.assert_close(single, expected.detach().float(), atol=1e-5 * scale, rtol=1e-5)
     assert torch.isfinite(single).all()
-    sizes = torch.as_tensor(BINS).double()
-    torch.testing.assert_close(sum_heads(spread_heads(torch.arange(7.0).double())), torch.arange(7.0).double() * sizes)
-    torch.testing.assert_close(sum_heads(got.exp()), torch.ones(50, H, dtype=torch.float64))
+    for part in got.exp().split(list(HEADS.values()), -1):
+        torch.testing.assert_close(part.sum(-1), torch.ones(50, dtype=torch.float64))
+    spread = spread_heads(torch.arange(7.0))
+    torch.testing.assert_close(spread, torch.arange(7.0).repeat_interleave(torch.as_tensor(BINS).long()))
 
 
 def test_shapes_follow_the_observation() -> None:
