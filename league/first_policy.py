@@ -1,0 +1,129 @@
+"""The league's first policy, from whatever play there is: files of the workspace, scripted pilots' matches, or both.
+
+Load, imitate, then play the scripted pilots; the policy is on disk before it is judged, so that stopping there loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from data.checkpoint import CheckpointError
+from data.progress import Progress, Report, ignore, part_of
+from league.data_report import DataReport, data_report
+from league.demonstrations import pilot_play
+from league.imitate import ImitationResult, ImitationSettings, imitate, load_policy
+from league.players import SUFFIX, Versus, judge
+from league.sources import load_play
+from league.trajectories import TrajectorySequence
+
+PLAY_DONE: Final = 0.2
+LEARNT_DONE: Final = 0.9
+"""Shares of the whole work at which play is gathered and learning is over: guesses that only the bar knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPolicySettings:
+    """Folders that are None are not looked into. Raises ImitationError from ``imitation`` for a value out of range."""
+
+    data_dir: Path | None = None
+    feedback_dir: Path | None = None
+    live_dir: Path | None = None
+    pilot_matches: int = 0
+    """Matches of two experts, a novice and a random pilot whose experts are imitated as well."""
+    judge_matches: int = 400
+    """Matches against each kind of pilot afterwards; 0: none."""
+    imitation: ImitationSettings = field(default_factory=ImitationSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPolicy:
+    """``learnt.path`` is the policy; ``data`` what it learnt from; ``versus`` what it is worth."""
+
+    learnt: ImitationResult
+    data: DataReport
+    versus: tuple[Versus, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def interrupted(self) -> bool:
+        return self.learnt.interrupted
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        learnt = self.learnt
+        return {
+            "policy": str(learnt.path),
+            "epochs": learnt.epochs,
+            "interrupted": learnt.interrupted,
+            "validation_loss": learnt.validation_loss if learnt.epochs else None,
+            "train_frames": learnt.train_frames,
+            "validation_frames": learnt.validation_frames,
+            "heads": {name: asdict(figures) for name, figures in learnt.figures.items()},
+            "versus": [one.to_json() for one in self.versus],
+            "data": self.data.to_json(),
+            "notes": list(self.notes),
+        }
+
+    def text(self) -> str:
+        """For a terminal."""
+        learnt, data = self.learnt, self.data
+        lines = [f"learnt from {data.sequences} sequences of {data.episodes} episodes, {data.frames} frames"]
+        lines.append(f"  {learnt.train_frames} frames to learn from, {learnt.validation_frames} of other episodes to check on")
+        if learnt.figures:
+            lines += ["", learnt.text(), "(accuracy beside always the most frequent, and the choice of the frame before)", ""]
+        lines += [one.text() for one in self.versus]
+        lines += [f"note: {note}" for note in self.notes]
+        if learnt.epochs:
+            lines.append(f"policy: {learnt.path}{SUFFIX}")
+        return "\n".join(lines)
+
+
+def gather_play(
+    settings: FirstPolicySettings, report: Report = ignore, stop: Callable[[], bool] = lambda: False
+) -> tuple[list[TrajectorySequence], DataReport]:
+    """All sequences of the folders and of the pilots, and a report of both."""
+    loaded = load_play(settings.data_dir, settings.feedback_dir, settings.live_dir, report=report, stop=stop)
+    sequences: list[TrajectorySequence] = list(loaded.sequences)
+    notes = loaded.report.notes
+    if settings.pilot_matches:
+        notes = [note for note in notes if not note.startswith("no play was found")]
+        sequences += pilot_play(settings.pilot_matches, seed=settings.imitation.seed, report=report, stop=stop)
+    return sequences, data_report(sequences, loaded.report.files, notes)
+
+
+def make_first_policy(
+    settings: FirstPolicySettings,
+    path: Path,
+    report: Report = ignore,
+    stop: Callable[[], bool] = lambda: False,
+    resume: bool = False,
+) -> FirstPolicy:
+    """Gather play, imitate it and write the policy to ``path`` (without suffix; its folder holds the epochs), then judge it.
+
+    Ctrl-C while learning keeps the last whole epoch, while judging the policy. Raises ImitationError when there is nothing to
+    learn from, CheckpointError when a policy is there already and is not to be resumed or does not fit, OSError.
+    """
+    if not resume and path.with_name(path.name + SUFFIX).exists():
+        raise CheckpointError(f"{path}{SUFFIX}: is there already; go on with it by --resume, or name another --output")
+    sequences, data = gather_play(settings, part_of(report, 0.0, PLAY_DONE), stop)
+    about = {
+        "pilot_matches": settings.pilot_matches,
+        "files": [{"name": f.name, "kind": f.kind, "frames": f.used} for f in data.files],
+        "outcomes": data.outcomes,
+    }
+    learning = part_of(report, PLAY_DONE, LEARNT_DONE - PLAY_DONE)
+    learnt = imitate(sequences, settings.imitation, path.parent, path.name, learning, stop, resume, about)
+    versus: Sequence[Versus] = ()
+    notes = [*data.notes, *learnt.notes]
+    if settings.judge_matches and learnt.epochs and not learnt.interrupted:
+        try:
+            network, _ = load_policy(learnt.path)
+            judging = part_of(report, LEARNT_DONE, 1.0 - LEARNT_DONE)
+            versus = judge(network, matches=settings.judge_matches, seed=settings.imitation.seed, report=judging, stop=stop)
+        except KeyboardInterrupt:
+            notes.append("interrupted while it played the pilots; the policy is kept")
+    report(Progress("done", 1.0))
+    return FirstPolicy(learnt, data, tuple(versus), tuple(notes))
