@@ -114,6 +114,11 @@ class PayoffTable:
     def players(self) -> list[str]:
         return list(self._lives)
 
+    @property
+    def lives(self) -> dict[str, int]:
+        """How often each player was reset."""
+        return dict(self._lives)
+
     def add(self, player: str) -> None:
         """Enter a player that is not in the table. Raises ValueError when it is, or has no name."""
         if not player or player in self._lives:

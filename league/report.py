@@ -1,0 +1,353 @@
+"""The league's report, from ``matches.jsonl`` and the state, where it is there: who beats whom, how sure that is, who is exploitable.
+
+Everything is counted again from the matches; where the state tells the live table, the two are compared and a difference is
+said. Without a state (matches from elsewhere) the players are those of the matches. No games, only wins and draws are all fine:
+ratings have a prior, shares have Wilson intervals, and what cannot be said is left out and told.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.files import write_json, write_whole
+from league.matchmaking import LeagueSettings, Matchmaker, MixRow
+from league.payoff import PayoffSettings
+from league.ratings import Counts, Elo, EloSettings, Exploitability, Interval, NashAverage, exploitability, nash_average, wilson
+from league.results import Results, against, count_matches, rated
+from league.store import MATCHES, METRICS, LeagueStore, StoreError, read_journal
+
+EVALUATION: Final = "evaluation.jsonl"
+"""Matches of frozen weights alone, in the form of ``matches.jsonl``; where there are any, exploitability is taken from them."""
+AGREES_WITHIN: Final = 1e-6
+
+
+class PlayerRow(NamedTuple):
+    """One player."""
+
+    id: str
+    kind: str
+    """``main``, ``main_exploiter``, ``league_exploiter``; ``""`` when no state tells it."""
+    frozen: bool
+    frames: int
+    """Learnt from, by it or by its maker until it was frozen."""
+    resets: int
+    benched: str
+    """Why it may not play; empty when it may."""
+    games: int
+    """Counted matches since its last reset, once for each opponent met in them."""
+
+
+class PairRow(NamedTuple):
+    """One pair, seen from ``a``."""
+
+    a: str
+    b: str
+    wins: int
+    draws: int
+    losses: int
+    payoff: Interval
+    """P[a ranks above b], draws as halves, with Wilson's interval."""
+
+
+class Proxy(NamedTuple):
+    """How exploitable one player is."""
+
+    player: str
+    source: str
+    """``matches`` of the league (the player learnt while they were played) or ``evaluation`` (it did not)."""
+    found: Exploitability
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is known of a league. Players are in the order they came; pairs are told once."""
+
+    players: tuple[PlayerRow, ...]
+    pairs: tuple[PairRow, ...]
+    anchor: str
+    """Whose rating is 0; "" without games."""
+    ratings: dict[str, Interval]
+    """Bradley-Terry in Elo points, bootstrap intervals of 95 %."""
+    elo: dict[str, float]
+    """The live figure, counted again match by match."""
+    elo_mean: float
+    nash: NashAverage | None
+    """None with fewer than two players that met."""
+    unplayed_pairs: int
+    """Pairs that Nash averaging takes as even, since they never met."""
+    proxies: tuple[Proxy, ...]
+    mix: tuple[MixRow, ...]
+    placements: dict[str, dict[str, int]]
+    matches: int
+    counted: int
+    self_play: int
+    dropped: int
+    truncated: int
+    rounds: int
+    frames: int
+    notes: tuple[str, ...]
+    metrics: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    """Lines of ``metrics.jsonl``; for the plots, not part of the JSON."""
+
+    def payoffs(self) -> tuple[list[str], NDArray[np.float64]]:
+        """Players that met somebody, and [n, n] P[row ranks above column]; NaN where they never met or are the same."""
+        return _payoff_matrix([p.id for p in self.players if p.games], self.pairs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        told = {name: getattr(self, name) for name in ("anchor", "elo", "elo_mean", "unplayed_pairs", "placements")}
+        told |= {name: getattr(self, name) for name in ("matches", "counted", "self_play", "dropped", "truncated", "rounds", "frames")}
+        return {
+            **told,
+            "players": [row._asdict() for row in self.players],
+            "pairs": [{**row._asdict(), "payoff": row.payoff._asdict()} for row in self.pairs],
+            "ratings": {player: rating._asdict() for player, rating in self.ratings.items()},
+            "nash": None if self.nash is None else self.nash._asdict(),
+            "exploitability": [_proxy_json(proxy) for proxy in self.proxies],
+            "mix": [row._asdict() for row in self.mix],
+            "notes": list(self.notes),
+        }
+
+    def text(self) -> str:
+        """For a terminal."""
+        from league.report_text import report_text
+
+        return report_text(self)
+
+    def write(self, folder: Path) -> list[Path]:
+        """``report.json``, a CSV for players, pairs and mix, and ``report.html`` with its plots as SVG beside it. Raises OSError."""
+        from league.report_plots import write_page
+
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "report.json", self.to_json())
+        tables = {"players.csv": self._player_table(), "pairs.csv": self._pair_table(), "mix.csv": [MixRow._fields, *self.mix]}
+        for name, rows in tables.items():
+            write_whole(folder / name, _csv(rows))
+        return [folder / "report.json", *(folder / name for name in tables), *write_page(folder, self)]
+
+    def _player_table(self) -> list[Sequence[Any]]:
+        nash = self.nash.weights if self.nash else {}
+        rows: list[Sequence[Any]] = [(*PlayerRow._fields, "rating", "rating_low", "rating_high", "elo", "nash_weight")]
+        for player in self.players:
+            rating = self.ratings.get(player.id, ("", "", ""))
+            rows.append((*player, *rating, self.elo.get(player.id, ""), nash.get(player.id, "")))
+        return rows
+
+    def _pair_table(self) -> list[Sequence[Any]]:
+        rows: list[Sequence[Any]] = [("a", "b", "wins", "draws", "losses", "payoff", "payoff_low", "payoff_high")]
+        rows += [(*row[:5], *row.payoff) for row in self.pairs]
+        return rows
+
+
+def _proxy_json(proxy: Proxy) -> dict[str, Any]:
+    found = proxy.found
+    told = {"payoff": found.payoff._asdict(), "newest": found.newest._asdict(), "unplayed": list(found.unplayed)}
+    return {"player": proxy.player, "source": proxy.source, **found._asdict(), **told}
+
+
+def _csv(rows: Sequence[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def make_report(
+    league: Path | None,
+    matches: Path | None = None,
+    *,
+    elo: EloSettings | None = None,
+    samples: int = 200,
+) -> Report:
+    """The report of a league's folder or state file; ``matches`` names another file of matches, and ``league`` None has those alone.
+
+    ``elo``: without, the state's settings, or the defaults. Raises StoreError when there is neither a state nor matches to read.
+    """
+    folder = None if league is None else league if league.is_dir() else league.parent
+    notes: list[str] = []
+    told = _state_of(folder, notes) if folder is not None else None
+    path = matches or (folder / MATCHES if folder is not None else None)
+    if path is None:
+        raise StoreError("report: neither a league nor matches are named; give the folder of a league, or its matches.jsonl")
+    if told is None and not path.is_file():
+        raise StoreError(f"{path}: no such file; name the folder of a league that has run, or its {MATCHES}")
+    rows, more = read_journal(path) if path.is_file() else ([], [f"{path.name}: there is none"])
+    notes += more
+    settings = _settings_of(told)
+    elo = elo or EloSettings(**(told["settings"]["elo"] if told else {}))
+    makers = Matchmaker.from_json(told["matchmaker"], settings) if told else None
+    lives = makers.table.lives if makers else None
+    found = count_matches(rows, settings.payoff, elo, lives)
+    notes += found.notes
+    if told and makers:
+        _compare(found, makers, Elo.from_json(told["elo"]), notes)
+    metrics = _metrics_of(path.parent / METRICS, notes)
+    return _report(found, makers, told, notes, metrics, _evaluated(path.parent / EVALUATION, notes), samples)
+
+
+def _state_of(folder: Path, notes: list[str]) -> dict[str, Any] | None:
+    """The newest good state, or None (told) when the folder has none but its matches can be read."""
+    try:
+        saved = LeagueStore(folder).load()
+    except StoreError as error:
+        if not (folder / MATCHES).is_file():
+            raise
+        notes.append(f"{error}. The report is of the matches alone")
+        return None
+    notes += saved.notes
+    return saved.state
+
+
+def _settings_of(told: Mapping[str, Any] | None) -> LeagueSettings:
+    if told is None:
+        return LeagueSettings()
+    values = dict(told["settings"]["league"])
+    return LeagueSettings(**{**values, "payoff": PayoffSettings(**values["payoff"])})
+
+
+def _metrics_of(path: Path, notes: list[str]) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []
+    rows, more = read_journal(path)
+    notes += more
+    return rows
+
+
+def _evaluated(path: Path, notes: list[str]) -> dict[tuple[str, str], Counts]:
+    """Results of matches that nobody learnt from."""
+    if not path.is_file():
+        return {}
+    rows, more = read_journal(path)
+    found = count_matches(rows)
+    notes += [*more, *found.notes]
+    return found.counts
+
+
+def _compare(found: Results, makers: Matchmaker, elo: Elo, notes: list[str]) -> None:
+    """Say where the matches tell something else than the live table, if they do."""
+    mine, live = found.table.pairs(), makers.table.pairs()
+    wrong = [pair for pair in sorted(mine.keys() | live.keys()) if not np.allclose(mine.get(pair, [0] * 5), live.get(pair, [0] * 5))]
+    if wrong:
+        a, b = wrong[0]
+        notes.append(
+            f"the live table differs from the matches in {len(wrong)} pairs, first {a} against {b}: matches were played since, or lost"
+        )
+    moved = [p for p in elo.ratings if abs(found.elo.rating(p) - elo.rating(p)) > AGREES_WITHIN]
+    if moved and not wrong:
+        notes.append(f"the live Elo of {len(moved)} players differs from that of the matches, first {moved[0]}")
+
+
+def _report(
+    found: Results,
+    makers: Matchmaker | None,
+    told: Mapping[str, Any] | None,
+    notes: list[str],
+    metrics: Sequence[Mapping[str, Any]],
+    evaluated: Mapping[tuple[str, str], Counts],
+    samples: int,
+) -> Report:
+    counts = found.counts
+    games: dict[str, int] = {}
+    for pair, record in counts.items():
+        for player in pair:
+            games[player] = games.get(player, 0) + int(record.games)
+    players = _players(makers, found.table.players, games)
+    order = [p.id for p in players]
+    pairs = tuple(_pair_row(pair, record) for pair, record in sorted(counts.items()) if record.games)
+    anchor, ratings = rated(counts, order, samples)
+    nash, unplayed = _nash([p.id for p in players if p.games], pairs)
+    if not pairs:
+        notes.append("no games of different players: no ratings, no Nash average")
+    elo = {player: found.elo.rating(player) for player in order}
+    return Report(
+        players=players,
+        pairs=pairs,
+        anchor=anchor,
+        ratings=ratings,
+        elo=elo,
+        elo_mean=float(np.mean(list(elo.values()))) if elo else found.elo.settings.start,
+        nash=nash,
+        unplayed_pairs=unplayed,
+        proxies=_proxies(players, counts, evaluated),
+        mix=tuple(makers.mix()) if makers else tuple(_mix_of(found)),
+        placements={player: counted for player in found.table.players if (counted := found.table.placements(player))},
+        matches=found.matches,
+        counted=found.counted,
+        self_play=found.self_play,
+        dropped=found.dropped,
+        truncated=found.truncated,
+        rounds=int(told["round"]) if told else 0,
+        frames=sum(p.frames for p in players if not p.frozen),
+        notes=tuple(notes),
+        metrics=tuple(metrics),
+    )
+
+
+def _players(makers: Matchmaker | None, names: Sequence[str], games: Mapping[str, int]) -> tuple[PlayerRow, ...]:
+    rows: list[PlayerRow] = []
+    if makers is not None:
+        rows += [PlayerRow(x.id, x.role, False, x.frames, x.resets, "", games.get(x.id, 0)) for x in makers.learners.values()]
+        rows += [PlayerRow(x.id, x.role, True, x.frames, 0, x.benched, games.get(x.id, 0)) for x in makers.snapshots.values()]
+    known = {row.id for row in rows}
+    rows += [PlayerRow(name, "", "@" in name, 0, 0, "", games.get(name, 0)) for name in names if name not in known]
+    return tuple(rows)
+
+
+def _pair_row(pair: tuple[str, str], record: Counts) -> PairRow:
+    wins, draws, losses = (int(n) for n in record)
+    return PairRow(*pair, wins, draws, losses, wilson(record.score, record.games))
+
+
+def _payoff_matrix(names: list[str], pairs: Sequence[PairRow]) -> tuple[list[str], NDArray[np.float64]]:
+    index = {name: i for i, name in enumerate(names)}
+    matrix = np.full((len(names), len(names)), np.nan)
+    for row in pairs:
+        i, j = index[row.a], index[row.b]
+        matrix[i, j], matrix[j, i] = row.payoff.value, 1 - row.payoff.value
+    return names, matrix
+
+
+def _nash(names: list[str], pairs: Sequence[PairRow]) -> tuple[NashAverage | None, int]:
+    """Nash averaging over players that met somebody, and how many pairs of them never met."""
+    if len(names) < 2:
+        return None, 0
+    _, matrix = _payoff_matrix(names, pairs)
+    unplayed = (int(np.isnan(matrix).sum()) - len(names)) // 2
+    return nash_average(names, np.where(np.isnan(matrix), 0.5, matrix)), unplayed
+
+
+def _proxies(
+    players: Sequence[PlayerRow], counts: Mapping[tuple[str, str], Counts], evaluated: Mapping[tuple[str, str], Counts]
+) -> tuple[Proxy, ...]:
+    """Of every main that learns. Its own newest snapshot, hardly another player than itself, comes last and is told apart."""
+    proxies: list[Proxy] = []
+    for main in (p for p in players if not p.frozen and (p.kind or p.id.rsplit("-", 1)[0]) == "main"):
+        frozen = [p.id for p in players if p.frozen]
+        own = [name for name in frozen if name.startswith(f"{main.id}@")]
+        past = [name for name in frozen if name not in own[-1:]] + own[-1:]
+        judged = against(evaluated, main.id)
+        source = "evaluation" if judged else "matches"
+        proxies.append(Proxy(main.id, source, exploitability(main.id, past, judged or against(counts, main.id))))
+    return tuple(proxies)
+
+
+def _mix_of(found: Results) -> list[MixRow]:
+    """Branches as they were drawn and played; the shares that were asked for are told by the state alone."""
+    rows: list[MixRow] = []
+    for learner, seen in found.seen.items():
+        asked, total = found.asked[learner], sum(seen.values())
+        rows += [MixRow(learner, branch, asked[branch] / total, seen[branch] / total, total) for branch in sorted(seen | asked)]
+    return rows
+
+
+def summary_of(report: Report) -> dict[str, Any]:
+    """``summary.json``: the report's figures without its tables of pairs."""
+    told = report.to_json()
+    return {key: told[key] for key in told if key not in ("pairs", "placements")}

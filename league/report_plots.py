@@ -1,0 +1,170 @@
+"""The league's report as one page: tables and plots (payoffs, ratings with intervals, opponent mix, losses), drawn by matplotlib.
+
+The plots are SVG, each a file of its own and inside the page as well, so that the page can be sent alone. Every name on the
+page comes from a file that may be anyone's, and is escaped.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from data.files import write_whole
+
+if TYPE_CHECKING:
+    from league.report import Report
+
+PAGE: Final = "report.html"
+LOSSES: Final = ("value", "policy", "kl", "entropy")
+"""Lines of ``metrics.jsonl`` that are drawn."""
+_OURS, _BASE, _FROZEN = "#2f6fb0", "#c8c8c8", "#8a8a8a"
+_COLOURS: Final = ("#2f6fb0", "#e2a03f", "#4f9d69", "#b5532a", "#7a5ba6", "#5b8a8a")
+_MOST_NAMES: Final = 40
+"""Players whose names and numbers fit into the heat map."""
+_STYLE: Final = """body{font:14px/1.4 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;margin:1em 0}td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd}
+td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}.note{color:#8a4b00}"""
+
+
+def write_page(folder: Path, report: Report) -> list[Path]:
+    """Write the plots and the page that holds them; the files' paths. Raises OSError."""
+    plots = draw_plots(report)
+    for name, svg in plots.items():
+        write_whole(folder / f"{name}.svg", svg.encode())
+    write_whole(folder / PAGE, page(report, plots).encode())
+    return [*(folder / f"{name}.svg" for name in plots), folder / PAGE]
+
+
+def draw_plots(report: Report) -> dict[str, str]:
+    """SVG of each plot that there is something to draw for."""
+    matplotlib: Any = import_module("matplotlib")
+    matplotlib.use("Agg")
+    pyplot: Any = import_module("matplotlib.pyplot")
+    wanted: dict[str, tuple[Callable[[Any, Report], None], bool, tuple[float, float]]] = {
+        "payoffs": (_payoffs, bool(report.pairs), (9.0, 7.5)),
+        "ratings": (_ratings, bool(report.ratings), (9.0, 1.2 + 0.28 * len(report.ratings))),
+        "mix": (_mix, bool(report.mix), (9.0, 1.2 + 0.3 * len(report.mix))),
+        "losses": (_losses, bool(report.metrics), (9.0, 6.0)),
+    }
+    style = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "secondseat", "text.parse_math": False}
+    found: dict[str, str] = {}
+    with pyplot.rc_context(style):
+        for name, (draw, there, size) in wanted.items():
+            if there:
+                figure = pyplot.figure(figsize=size, layout="constrained")
+                draw(figure, report)
+                text = io.StringIO()
+                figure.savefig(text, format="svg", metadata={"Date": None})
+                pyplot.close(figure)
+                found[name] = text.getvalue()
+    return found
+
+
+def _payoffs(figure: Any, report: Report) -> None:
+    names, matrix = report.payoffs()
+    axis = figure.subplots()
+    axis.set_title("P[row ranks above column]; grey: never met")
+    colours: Any = import_module("matplotlib").colormaps["RdYlGn"].with_extremes(bad="#eeeeee")
+    image = axis.imshow(matrix, cmap=colours, vmin=0, vmax=1)
+    figure.colorbar(image, ax=axis, shrink=0.6)
+    if len(names) > _MOST_NAMES:
+        axis.set_xlabel(f"{len(names)} players, oldest first")
+        return
+    axis.set_xticks(range(len(names)), names, rotation=90)
+    axis.set_yticks(range(len(names)), names)
+    if len(names) <= _MOST_NAMES // 2:
+        for (i, j), share in np.ndenumerate(matrix):
+            if np.isfinite(share):
+                axis.text(j, i, f"{100 * share:.0f}", ha="center", va="center")
+
+
+def _ratings(figure: Any, report: Report) -> None:
+    axis = figure.subplots()
+    axis.set_title(f"Bradley-Terry ratings, Elo points, 95 %; {report.anchor} is 0")
+    ranked = sorted(report.ratings, key=lambda name: report.ratings[name].value)
+    frozen = {p.id for p in report.players if p.frozen}
+    for place, name in enumerate(ranked):
+        value, low, high = report.ratings[name]
+        colour = _FROZEN if name in frozen else _OURS
+        axis.errorbar([value], [place], xerr=[[value - low], [high - value]], fmt="o", color=colour, capsize=3)
+    axis.set_yticks(range(len(ranked)), ranked)
+    axis.axvline(0, color=_BASE, linewidth=1, zorder=0)
+
+
+def _mix(figure: Any, report: Report) -> None:
+    axis = figure.subplots()
+    axis.set_title("opponents: seen (bar) and asked (line), share of a learner's matches")
+    rows = report.mix[::-1]
+    axis.barh(range(len(rows)), [row.seen for row in rows], color=_OURS, height=0.6)
+    for place, row in enumerate(rows):
+        axis.plot([row.asked] * 2, [place - 0.4, place + 0.4], color="black")
+    axis.set_yticks(range(len(rows)), [f"{row.learner}: {row.branch} ({row.matches})" for row in rows])
+    axis.set_xlim(0, 1)
+
+
+def _losses(figure: Any, report: Report) -> None:
+    axes = figure.subplots(2, 2, sharex=True).ravel()
+    learners = list(dict.fromkeys(str(row.get("learner")) for row in report.metrics))
+    for axis, part in zip(axes, LOSSES, strict=True):
+        axis.set_title({"kl": "KL to the supervised policy, nats", "entropy": "entropy, nats"}.get(part, f"{part} loss"))
+        for number, learner in enumerate(learners):
+            points = [
+                (row.get("learner_frames"), row.get("losses", {}).get(part)) for row in report.metrics if row.get("learner") == learner
+            ]
+            known = [(x, y) for x, y in points if isinstance(x, int | float) and isinstance(y, int | float)]
+            if known:
+                axis.plot(*zip(*known, strict=True), color=_COLOURS[number % len(_COLOURS)], linewidth=1, label=learner)
+        axis.grid(color="#eeeeee")
+    for axis in axes[2:]:
+        axis.set_xlabel("frames the learner has learnt from")
+    if axes[0].get_legend_handles_labels()[0]:
+        axes[0].legend(fontsize=7)
+
+
+def _loss(row: Mapping[str, Any], part: str) -> float | None:
+    losses = row.get("losses")
+    value = losses.get(part) if isinstance(losses, dict) else None
+    return value if isinstance(value, int | float) else None
+
+
+def page(report: Report, plots: dict[str, str]) -> str:
+    """The page, whole: no file beside it is needed."""
+    nash = report.nash.weights if report.nash else {}
+    body = [f"<h1>League: {report.rounds} rounds, {report.matches} matches, {report.frames} frames</h1>"]
+    counted = f"{report.counted} counted, {report.self_play} self-play, {report.dropped} dropped after a reset"
+    body.append(f"<p>{counted}, {report.truncated} cut by the limit. Live Elo's mean: {report.elo_mean:.3f}.</p>")
+    body += [f'<p class="note">{escape(note)}</p>' for note in report.notes]
+    body += [_inline(svg) for svg in plots.values()]
+    ratings = report.ratings
+    players = [
+        [p.id, *(f"{v:.0f}" for v in ratings.get(p.id, ())), *[""] * (0 if p.id in ratings else 3), f"{report.elo[p.id]:.0f}",
+         f"{nash[p.id]:.2f}" if p.id in nash else "", p.games, p.frames, p.benched]
+        for p in report.players
+    ]  # fmt: skip
+    body += _table("Players", ("player", "rating", "from", "to", "Elo", "Nash", "games", "frames", "benched"), players)
+    proxies = [
+        [x.player, x.found.worst, *(f"{v:.3f}" for v in x.found.payoff), f"{x.found.games:g}", f"{x.found.newest.value:.3f}", x.source]
+        for x in report.proxies
+    ]
+    heads = ("player", "least against", "payoff", "from", "to", "games", "newest snapshot", "source")
+    body += _table("Exploitability: least payoff against snapshots at least two old", heads, proxies)
+    pairs = [[row.a, row.b, row.wins, row.draws, row.losses, *(f"{v:.3f}" for v in row.payoff)] for row in report.pairs]
+    body += _table("Pairs", ("player", "against", "won", "drawn", "lost", "payoff", "from", "to"), pairs)
+    head = f'<meta charset="utf-8"><title>League report</title><style>{_STYLE}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
+
+
+def _inline(svg: str) -> str:
+    return svg[svg.index("<svg") :]
+
+
+def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    cells = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows]
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    return [f"<h2>{title}</h2><table><tr>{head}</tr>", *(f"<tr>{row}</tr>" for row in cells), "</table>"] if cells else []
