@@ -62,7 +62,7 @@ def _write(folder: Path, start_s: float, end_s: float | None, path: Path, report
         if first >= last:
             raise SessionError(f"{session.id}: no picture lies there; it is {session.metadata.duration_s:.1f} s long")
         drawing = Overlay(session) if overlay else None
-        clip = _Clip(path, session.metadata.width_px, session.metadata.height_px, session.metadata.rates.measured_fps)
+        clip = Mp4(path, session.metadata.width_px, session.metadata.height_px, session.metadata.rates.measured_fps)
         try:
             for done, frame in enumerate(session.frames(first, last), 1):
                 image = drawing.draw(frame.image, frame.time_ns) if drawing is not None else frame.image
@@ -74,7 +74,7 @@ def _write(folder: Path, start_s: float, end_s: float | None, path: Path, report
     return last - first
 
 
-class _Clip:
+class Mp4:
     """An mp4 of H.264 in 4:2:0, which every player takes; an odd width or height loses its last column or row."""
 
     def __init__(self, path: Path, width_px: int, height_px: int, fps: float) -> None:

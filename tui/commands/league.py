@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui.commands.invocation import UsageError, new_app, say, say_json, workspace_of
+from tui.commands.league_watch import watch
 from tui.commands.options import Json
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ LiveDir = Annotated[str, typer.Option("--live-dir", metavar="FOLDER", help=f"man
 PilotMatches = Annotated[int, typer.Option("--pilot-matches", min=0, max=100_000, help="matches of scripted pilots to add")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**31 - 1, help="seed of everything random")]
 Resume = Annotated[bool, typer.Option("--resume", help="go on where it was stopped")]
+
+app.command("watch")(watch)
 
 
 @app.callback()

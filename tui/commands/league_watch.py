@@ -1,0 +1,102 @@
+"""``secondseat league watch``: matches of last man standing in a window or as a video, with a person in a seat if wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.commands.invocation import UsageError, say, say_json, settings_of, table
+from tui.commands.options import Json, Look, Seed
+
+if TYPE_CHECKING:
+    from data.workspace import Workspace
+    from league.arena.last_standing_match import Matches
+    from league.arena.looks import Look as ArenaLook
+
+_PLAYERS = "2 to 8 of: expert, novice, random, person, a policy (file, pi_sup, RUN/pi_sup, LEAGUE/SNAPSHOT)"
+_USUAL = ("expert", "expert", "novice", "random")
+
+
+def watch(
+    context: typer.Context,
+    players: Annotated[list[str] | None, typer.Argument(metavar="[PLAYER]...", help=_PLAYERS)] = None,
+    matches: Annotated[int, typer.Option("--matches", min=0, max=100_000, help="end after so many; 0: go on (a video: 1)")] = 0,
+    seed: Seed = None,
+    video: Annotated[str, typer.Option("--video", metavar="FILE", help="write an mp4 and open no window")] = "",
+    fps: Annotated[int, typer.Option("--fps", help="pictures a second of a video: 60, 30, 20, 15, 12 or 10")] = 30,
+    scale: Annotated[int, typer.Option("--scale", min=1, max=3, help="size of the picture: 1 is 640x360")] = 2,
+    look: Look = None,
+    greedy: Annotated[bool, typer.Option("--greedy", help="policies take what they think best, instead of drawing")] = False,
+    as_json: Json = False,
+) -> None:
+    """Watch last man standing, or play it: one of the players may be a person.
+
+    A person flies with w a s d, aims with the mouse, fires with the left button, takes items with e, and boosts, bursts and jams
+    with 1, 2, 3. Space pauses, n is the next match, f goes faster, Escape leaves. Then everybody's places are told.
+    """
+    from league.arena.last_standing_match import tally
+    from league.arena.looks import look_named
+
+    settings = settings_of(context)
+    workspace = settings.workspace()
+    names = players or list(_USUAL)
+    made = _matches(workspace, names, settings.arena.seed if seed is None else seed, greedy, bool(video))
+    drawn = look_named(look or settings.arena.look)
+    path = workspace.resolve(video, cwd=Path.cwd()) if video else None
+    if path is None:
+        _play(made, matches, scale, drawn)
+    else:
+        _film(made, max(1, matches), path, fps, scale, drawn)
+    rows = tally(made.names, made.results)
+    if as_json:
+        shown = {"video": workspace.relative(path)} if path is not None else {}
+        say_json({**shown, "players": rows, "matches": [result.to_json() for result in made.results]})
+    elif made.results:
+        lines = [(r["player"], r["matches"], r["first"], f"{r['mean_place']:.2f}", r["shot_down"]) for r in rows]
+        say(table(("player", "matches", "first", "mean place", "shot down"), lines))
+        if path is not None:
+            say(f"video: {path}")
+    else:
+        say("no match was played to its end")
+
+
+def _matches(workspace: Workspace, names: list[str], seed: int, greedy: bool, offscreen: bool) -> Matches:
+    from league.arena.last_standing_match import Matches
+    from league.arena.last_standing_rules import FEWEST_SHIPS, MOST_SHIPS
+    from league.players import PERSON, load_player
+    from league.policy_files import find_policy
+
+    if not FEWEST_SHIPS <= len(names) <= MOST_SHIPS:
+        raise UsageError(f"league watch: {len(names)} players; name {FEWEST_SHIPS} to {MOST_SHIPS}")
+    if names.count(PERSON) > 1:
+        raise UsageError("league watch: there is one keyboard, so one person can play")
+    if offscreen and PERSON in names:
+        raise UsageError("--video opens no window, so a person cannot play; name others, or leave --video out")
+
+    def find(name: str) -> Path:
+        return find_policy(workspace.root, name, lambda text: workspace.resolve(text, cwd=Path.cwd()))
+
+    seated = [None if name == PERSON else load_player(name, 1, seed + k, greedy=greedy, find=find) for k, name in enumerate(names)]
+    return Matches(names, seated, seed)
+
+
+def _play(matches: Matches, count: int, scale: int, look: ArenaLook) -> None:
+    from league.arena.last_standing_window import LastStandingWindow
+    from tui.commands.running import Signals
+
+    with Signals() as signals:
+        window = LastStandingWindow(matches, count, scale, look)
+        try:
+            window.run(lambda: bool(signals.asked))
+        finally:
+            window.close()
+
+
+def _film(matches: Matches, count: int, path: Path, fps: int, scale: int, look: ArenaLook) -> None:
+    from league.arena.last_standing_film import film
+    from tui.commands.long_work import long_work
+
+    with long_work() as report:
+        film(matches, count, path, fps, scale, look, report=report)
