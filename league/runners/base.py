@@ -1,0 +1,179 @@
+"""The interface of all runners, and what they share.
+
+A runner has a number of actors, each with worlds of its own (``league.rollout.Actor``). It is told weights by player and asked for
+rollouts; where a world is free it asks back for matches, in the order of actors and worlds, so that all runners play the same list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from league.network import ActorCritic
+from league.rollout import Chunk, Match, Policy, RolloutSettings
+
+Weights = Mapping[str, NDArray[Any]]
+"""State dict of an ``ActorCritic`` as numpy arrays."""
+NextMatches = Callable[[int], Sequence[Match]]
+"""``matches(n)``: the next n matches (fewer: some worlds stay idle)."""
+
+
+class RunnerError(RuntimeError):
+    """Actors cannot go on; the text says which, why and what to do."""
+
+
+class RunnerState(NamedTuple):
+    """What a runner goes on from: ``league.trajectories.write_arrays`` writes it. Weights are not part of it."""
+
+    arrays: dict[str, NDArray[Any]]
+    head: dict[str, Any]
+    """Plain values."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerSettings:
+    """Raises ValueError naming the field that is out of range."""
+
+    rollout: RolloutSettings = field(default_factory=RolloutSettings)
+    """Of each actor."""
+    actors: int = 1
+    unroll: int = 64
+    """Steps of a rollout at most."""
+    ahead: bool = False
+    """Processes only: the next rollout begins before ``collect`` returns, so that actors play while the learner learns. Their weights
+    are then one ``collect`` older."""
+    patience_s: float = 300.0
+    """Processes only: an actor that is silent for so long is stopped and started anew."""
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in {"actors": (1, 1024), "unroll": (1, 100_000), "patience_s": (0.1, 1e6)}.items():
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"runner settings: {name} {getattr(self, name)}; use {low} to {high}")
+
+
+class Runner(Protocol):
+    """Plays matches. Not safe to use from several threads."""
+
+    def set_weights(self, player: str, weights: Weights, version: int) -> None:
+        """Weights that ``player`` flies with from the next rollout on (copied). Raises ValueError when they fit no network."""
+        ...
+
+    def set_reference(self, weights: Weights | None) -> None:
+        """The supervised policy, whose logits actors then store with what is learnt from; None: none are stored."""
+        ...
+
+    def collect(self, matches: NextMatches, unroll: int) -> list[Chunk]:
+        """One rollout of every actor, in their order; each chunk is the caller's own.
+
+        A match that is not over stays in its world for the next collect. Raises KeyError for a player without weights, ValueError
+        for a match or weights that are no good, RunnerError when actors cannot be kept running.
+        """
+        ...
+
+    def drop(self) -> list[Match]:
+        """Forget all running matches (a learner was reset); says which, in the order of actors and worlds."""
+        ...
+
+    def state(self) -> RunnerState:
+        """Everything but the weights."""
+        ...
+
+    def restore(self, state: RunnerState) -> None:
+        """Go on from a state of a runner with the same settings. Raises ValueError when it does not fit."""
+        ...
+
+    def close(self) -> None:
+        """End the actors. Does nothing the second time."""
+        ...
+
+
+def network_of(weights: Weights) -> ActorCritic:
+    """A network with copies of ``weights``. Raises ValueError when they are not those of an ``ActorCritic``."""
+    bias = weights.get("torso.0.bias")
+    if bias is None or bias.ndim != 1 or not bias.size:
+        raise ValueError(f"weights: {', '.join(sorted(weights)) or 'none'}; the state dict of an ActorCritic is needed")
+    network = ActorCritic(len(bias))
+    try:
+        network.load_state_dict({name: torch.from_numpy(np.array(values)) for name, values in weights.items()})
+    except RuntimeError as error:
+        raise ValueError(f"weights: do not fit an ActorCritic of width {len(bias)} ({error})") from error
+    return network.requires_grad_(False).eval()
+
+
+def weights_of(network: ActorCritic) -> dict[str, NDArray[Any]]:
+    """Copies of a network's weights."""
+    return {name: values.detach().cpu().numpy().copy() for name, values in network.state_dict().items()}
+
+
+class Policies:
+    """Networks by player, and the reference."""
+
+    def __init__(self) -> None:
+        self.by_player: dict[str, Policy] = {}
+        self.reference: ActorCritic | None = None
+
+    def set(self, player: str, weights: Weights, version: int) -> None:
+        self.by_player[player] = Policy(network_of(weights), version)
+
+    def set_reference(self, weights: Weights | None) -> None:
+        self.reference = None if weights is None else network_of(weights)
+
+
+def share_out(idle: Sequence[Sequence[int]], matches: NextMatches) -> list[dict[int, Match]]:
+    """Matches for the idle worlds of each actor, asked for at once. Raises ValueError when more are given than were asked for."""
+    wanted = sum(map(len, idle))
+    given = list(matches(wanted)) if wanted else []
+    if len(given) > wanted:
+        raise ValueError(f"runner: {len(given)} matches given, {wanted} asked for; give at most as many")
+    places = [(actor, world) for actor, worlds in enumerate(idle) for world in worlds]
+    shared: list[dict[int, Match]] = [{} for _ in idle]
+    for (actor, world), match in zip(places, given, strict=False):
+        shared[actor][world] = match
+    return shared
+
+
+def match_to_json(match: Match | None) -> list[Any] | None:
+    """Plain values."""
+    return None if match is None else [match.number, list(match.players), list(match.learning)]
+
+
+def match_from_json(told: Any) -> Match | None:
+    """What ``match_to_json`` told. Raises ValueError when it is something else."""
+    if told is None:
+        return None
+    try:
+        number, players, learning = told
+        return Match(int(number), tuple(str(p) for p in players), tuple(bool(learns) for learns in learning))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"runner state: {told!r} is no match ({error}); use an earlier state") from error
+
+
+def state_of(
+    settings: RunnerSettings, worlds: Sequence[Mapping[str, NDArray[Any]]], matches: Sequence[Sequence[Match | None]]
+) -> RunnerState:
+    """A runner's state from each actor's worlds and the matches in them."""
+    arrays = {f"{i}/{name}": values.copy() for i, actor in enumerate(worlds) for name, values in actor.items()}
+    return RunnerState(arrays, {"rollout": asdict(settings.rollout), "matches": [[match_to_json(m) for m in actor] for actor in matches]})
+
+
+def from_state(settings: RunnerSettings, state: RunnerState) -> list[tuple[dict[str, NDArray[Any]], list[Match | None]]]:
+    """Worlds and matches of each actor. Raises ValueError when the state is of other settings or broken."""
+    theirs, mine = state.head.get("rollout"), asdict(settings.rollout)
+    if theirs != mine:
+        raise ValueError(f"runner state: made with {theirs}, here {mine}; resume with the same settings")
+    actors = state.head.get("matches")
+    if not isinstance(actors, list) or len(actors) != settings.actors:
+        found = len(actors) if isinstance(actors, list) else "no"
+        raise ValueError(f"runner state: {found} actors, here {settings.actors}; resume with as many")
+    return [
+        (
+            {name.partition("/")[2]: values for name, values in state.arrays.items() if name.partition("/")[0] == str(i)},
+            [match_from_json(told) for told in told_of_actor],
+        )
+        for i, told_of_actor in enumerate(actors)
+    ]

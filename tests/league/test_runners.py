@@ -1,0 +1,122 @@
+"""Runners: the same matches and frames whoever plays them, and nothing lost or counted twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from league.rollout import Chunk, Match, RolloutSettings
+from league.runners.base import NextMatches, RunnerSettings, RunnerState, network_of, weights_of
+from league.runners.in_process import InProcessRunner
+from league.trajectories import read_arrays, write_arrays
+from tests.league.test_rollout import network
+
+SETTINGS = RunnerSettings(RolloutSettings(worlds=3, seed=2, episode_steps=150), actors=2, unroll=32)
+
+
+def lister(first: int = 0, players: tuple[str, ...] = ("a", "b", "expert", "a")) -> NextMatches:
+    """Matches in order, the learning ones marked."""
+    count = first
+
+    def matches(n: int) -> Sequence[Match]:
+        nonlocal count
+        count += n
+        return [Match(i, players, tuple(p == "a" for p in players)) for i in range(count - n, count)]
+
+    return matches
+
+
+def ready(runner: Any) -> Any:
+    runner.set_weights("a", weights_of(network(0)), 4)
+    runner.set_weights("b", weights_of(network(1)), 9)
+    return runner
+
+
+def same(one: Sequence[Chunk], other: Sequence[Chunk]) -> None:
+    """Bit for bit."""
+    for a, b in zip(one, other, strict=True):
+        assert a[1:] == b[1:]
+        assert (a.sequence is None) == (b.sequence is None)
+        if a.sequence is None or b.sequence is None:
+            continue
+        assert a.sequence.weights_version == b.sequence.weights_version
+        for name in ("observation", "action", "behaviour_log_prob", "reward", "terminated", "living", "bootstrap_observation"):
+            np.testing.assert_array_equal(getattr(a.sequence, name), getattr(b.sequence, name), err_msg=name)
+
+
+def test_in_process_resume_is_bit_equal(tmp_path: Path) -> None:
+    whole = ready(InProcessRunner(SETTINGS))
+    matches = lister()
+    for _ in range(7):
+        last = whole.collect(matches, 32)
+    assert any(c.frames for c in last)
+    state = whole.state()
+    write_arrays(tmp_path / "runner.npz", state.arrays, state.head)
+    resumed = ready(InProcessRunner(SETTINGS))
+    resumed.restore(RunnerState(*read_arrays(tmp_path / "runner.npz")))
+    mine, theirs = lister(1000), lister(1000)
+    for _ in range(6):
+        same(whole.collect(mine, 32), resumed.collect(theirs, 32))
+
+
+def test_each_match_is_played_once_and_frames_add_up() -> None:
+    runner = ready(InProcessRunner(SETTINGS))
+    matches, played, versions = lister(), [], set[int]()
+    for _ in range(12):
+        for chunk in runner.collect(matches, 32):
+            played += [p.match.number for p in chunk.played]
+            versions |= {chunk.sequence.weights_version} if chunk.sequence else set()
+            assert chunk.frames == (chunk.sequence.frames if chunk.sequence else 0)
+    running = [m.number for m in runner.drop()]
+    assert len(running) <= 6
+    assert sorted(played + running) == list(range(len(played) + len(running)))
+    assert played
+    assert versions == {4}
+
+
+def test_dropped_matches_are_over_and_new_ones_begin() -> None:
+    runner = ready(InProcessRunner(SETTINGS))
+    runner.collect(lister(), 8)
+    assert [m.number for m in runner.drop()] == list(range(6))
+    assert runner.drop() == []
+    chunks = runner.collect(lister(50), 8)
+    assert sum(c.steps for c in chunks) == 6 * 4 * 8
+    assert [m.number for m in runner.drop()] == list(range(50, 56))
+
+
+def test_fewer_matches_than_asked_leave_worlds_idle_and_more_are_refused() -> None:
+    runner = ready(InProcessRunner(SETTINGS))
+    one = Match(0, ("a", "b", "expert", "a"), (True, False, False, True))
+    first, second = runner.collect(lambda n: [one], 8)
+    assert (first.steps, second.steps, second.sequence) == (32, 0, None)
+    with pytest.raises(ValueError, match="7 matches given, 5 asked for"):
+        runner.collect(lambda n: [one] * 7, 8)
+
+
+def test_weights_are_copied_and_those_that_fit_nothing_are_refused() -> None:
+    weights = weights_of(network(0))
+    runner = ready(InProcessRunner(SETTINGS))
+    runner.set_weights("a", weights, 4)
+    weights["out.weight"][:] = np.nan
+    runner.collect(lister(), 4)
+    with pytest.raises(ValueError, match="state dict of an ActorCritic is needed"):
+        network_of({"x": np.zeros(3)})
+    with pytest.raises(ValueError, match="do not fit an ActorCritic of width 16"):
+        network_of({**weights, "out.bias": np.zeros(5, np.float32)})
+
+
+def test_a_state_of_other_settings_or_torn_is_refused() -> None:
+    state = ready(InProcessRunner(SETTINGS)).state()
+    with pytest.raises(ValueError, match="resume with the same settings"):
+        InProcessRunner(RunnerSettings(RolloutSettings(worlds=4, seed=2), actors=2)).restore(state)
+    with pytest.raises(ValueError, match="2 actors, here 1"):
+        InProcessRunner(RunnerSettings(SETTINGS.rollout, actors=1)).restore(state)
+    with pytest.raises(ValueError, match="is no match"):
+        InProcessRunner(SETTINGS).restore(RunnerState(state.arrays, {**state.head, "matches": [["x"] * 3] * 2}))
+    del state.arrays["1/tick"]
+    with pytest.raises(ValueError, match="saved tick is missing"):
+        InProcessRunner(SETTINGS).restore(state)
