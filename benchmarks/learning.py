@@ -20,7 +20,6 @@ import json
 import multiprocessing
 import os
 import platform
-import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +36,7 @@ import numpy as np
 from data.features import LAGS_S
 from data.files import write_json
 from data.steps import Steps
-from engine.lockstep import Disturb, record_episode, run_episode
+from engine.lockstep import displaced_cursor, record_episode, run_episode
 from engine.scores import Interval, mean_interval, normalised_over_seeds
 from league.arena.emulated import EmulatedObserver, TruthObserver, measured_settings
 from league.arena.pilots import PILOTS, make_pilot
@@ -122,24 +121,11 @@ def observer(rung: str, seed: int) -> Any:
     return TruthObserver() if rung == "state" else EmulatedObserver(seed=seed)
 
 
-def displaced(seed: int, share: float) -> Disturb:
-    """Puts the cursor somewhere else now and then, for a ``share`` of the time (about one displacement in 2 s of it)."""
-    dice = random.Random(seed)
-
-    def disturb(tick: int, cursor: tuple[float, float]) -> tuple[float, float]:
-        del tick
-        if dice.random() < share / 40:
-            return dice.uniform(0.05, 0.95), dice.uniform(0.05, 0.95)
-        return cursor
-
-    return disturb
-
-
 def recordings(pilot: str, minutes: float, rung: str, perturbed: float) -> list[Steps]:
     """Sessions of one minute each, on training worlds."""
     found: list[Steps] = []
     for seed in seeds("train", max(1, round(minutes))).tolist():
-        disturb = displaced(seed, perturbed) if perturbed > 0 else None
+        disturb = displaced_cursor(seed, perturbed) if perturbed > 0 else None
         found.append(record_episode(observer(rung, seed), make_pilot(pilot, seed), pilot, seed, EPISODE_TICKS, disturb)[0])
     return found
 

@@ -6,6 +6,7 @@ in memory. The actor is a scripted pilot or a policy; the observer is exact, emu
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -47,6 +48,24 @@ class EpisodeResult:
 
 OnStep = Callable[[Observation, Decision], None]
 Disturb = Callable[[int, tuple[float, float]], tuple[float, float]]
+"""``disturb(tick, cursor)``: where the cursor is before that tick is seen, in 0..1 of the picture."""
+_DISPLACEMENT_TICKS = 40
+
+
+def displaced_cursor(seed: int, share: float) -> Disturb:
+    """Puts the cursor somewhere else now and then, so that the way back is seen and learnt: noise injection after Laskey et al.
+    (DART, 2017). ``share`` 0..1 of the play is disturbed: there, on average once in 2 s. Raises ValueError outside 0..1."""
+    if not 0 <= share <= 1:
+        raise ValueError(f"displaced cursors: a share of {share}; use 0 (never) to 1")
+    dice = random.Random(seed)
+
+    def disturb(tick: int, cursor: tuple[float, float]) -> tuple[float, float]:
+        del tick
+        if dice.random() < share / _DISPLACEMENT_TICKS:
+            return dice.uniform(0.05, 0.95), dice.uniform(0.05, 0.95)
+        return cursor
+
+    return disturb
 
 
 def run_episode(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from data.schema import NO_TARGET, Frame, Observation, Tracks
-from engine.lockstep import Actor, Decision, EpisodeResult
+from engine.lockstep import Actor, Decision, Disturb, EpisodeResult
 from league.arena import skirmish
 from league.arena.emulated import TruthObserver
 from league.arena.episode import CLICK_CODES, TICK_NS
@@ -50,11 +50,19 @@ class PixelEpisode:
         self._image = renderer.picture(self.state, 0)
 
     def run(
-        self, actor: Actor, ticks: int = skirmish.EPISODE_TICKS, sees_truth: bool = False, on_tick: OnTick | None = None
+        self,
+        actor: Actor,
+        ticks: int = skirmish.EPISODE_TICKS,
+        sees_truth: bool = False,
+        on_tick: OnTick | None = None,
+        disturb: Disturb | None = None,
     ) -> EpisodeResult:
+        """Fly ``ticks`` ticks. ``disturb(tick, cursor)`` may put the cursor elsewhere before a tick is seen."""
         truth = TruthObserver() if sees_truth else None
         for _ in range(ticks):
-            time_ns = self._start_ns + (self._tick + 1) * TICK_NS
+            if disturb is not None:
+                self.cursor = disturb(self._tick, self.cursor)
+            time_ns = self.time_ns(self._tick)
             frame = Frame(self._tick, time_ns - PICTURE_AGE_STEPS * STEP_NS, self._image)
             seen = self._perceiver.perceive(frame, time_ns, self.cursor, True)
             decision = actor.act(seen if truth is None else truth.observe(self.state, 0, time_ns, self.cursor))
@@ -63,6 +71,10 @@ class PixelEpisode:
             self._advance(decision.action)
         counters = counters_of(self.state, 0)
         return EpisodeResult(self.seed, self._tick, float(score(self.state)[0]), counters)
+
+    def time_ns(self, tick: int) -> int:
+        """When the episode's tick ``tick`` (from 0) is seen and answered."""
+        return self._start_ns + (tick + 1) * TICK_NS
 
     def _advance(self, action: Action) -> None:
         key = skirmish.KEYS.index(action.hotkey) if action.hotkey in skirmish.KEYS else -1

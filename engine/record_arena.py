@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from data.profile import ARENA_PROFILE
 from data.schema import Frame, InputEvent, Observation, Step
@@ -17,8 +17,11 @@ from engine.runtime.progress import EtaReport, Progress, Report, ignore
 
 if TYPE_CHECKING:
     from data.session import SessionWriter
-    from engine.lockstep import Decision, EpisodeResult
+    from engine.lockstep import Decision, Disturb, EpisodeResult
     from engine.pixels import PixelEpisode
+
+PERTURBED_TICKS: Final = 8
+"""What a displaced cursor disturbs: the longest reach back, and its click."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +42,17 @@ def record_session(
     duration_s: float,
     on_second: Callable[[float], None] | None = None,
     look: str = "classic",
+    displaced: float = 0.0,
 ) -> Recorded:
     """One session of whole episodes (the last one may be cut short), seeds counted up from ``seed``.
 
-    ``on_second`` gets the seconds of play recorded so far. Raises ValueError for an unknown look, with those there are.
+    ``displaced``: the share of the play in which the cursor is put elsewhere now and then (``lockstep.displaced_cursor``); the
+    session notes those stretches as perturbed. ``on_second`` gets the seconds of play recorded so far. Raises ValueError for an
+    unknown look, with those there are.
     """
     from data.metadata import Source
     from data.session import SessionWriter
+    from engine.lockstep import displaced_cursor
     from engine.perception.perceive import Perceiver
     from engine.pixels import PixelEpisode
     from league.arena.episode import TICK_NS
@@ -78,7 +85,8 @@ def record_session(
             perceiver.reset()
             episode = PixelEpisode(renderer, perceiver, seed + len(results), start_ns + done * TICK_NS)
             sink = _Sink(writer, episode, pilot, done, on_second)
-            results.append(episode.run(make_pilot(pilot, seed + len(results)), ticks, sees_truth=True, on_tick=sink))
+            disturb = sink.noting(displaced_cursor(seed + len(results), displaced))
+            results.append(episode.run(make_pilot(pilot, seed + len(results)), ticks, True, sink, disturb))
             sink.end()
             done += ticks
         details = writer.metadata.details
@@ -103,6 +111,20 @@ class _Sink:
         self._controls = Controls("demonstrator", pilot)
         self._number, self._hz, self._on_second = first, TICK_HZ, on_second
         self._last_ns = 0
+
+    def noting(self, disturb: Disturb) -> Disturb:
+        """The same, with what it does to the cursor written down: as a move, and as a perturbed stretch."""
+        from league.arena.episode import TICK_NS
+
+        def noted(tick: int, cursor: tuple[float, float]) -> tuple[float, float]:
+            place = disturb(tick, cursor)
+            if place != cursor:
+                time_ns = self._episode.time_ns(tick)
+                self._writer.write_event(self._controls.displace(*place, time_ns - 1))
+                self._writer.mark("perturbed", time_ns - 1, time_ns + PERTURBED_TICKS * TICK_NS, "cursor displaced")
+            return place
+
+        return noted
 
     def __call__(self, frame: Frame, seen: Observation, decision: Decision) -> None:
         from dataclasses import replace
@@ -138,12 +160,15 @@ def record_demonstrations(
     workers: int = 2,
     report: Report = ignore,
     look: str = "classic",
+    displaced: float = 0.0,
 ) -> list[Recorded]:
-    """``minutes`` of play in ``sessions`` equal sessions by ``workers`` processes. Ends early on KeyboardInterrupt
-    (finished sessions stay). Raises ValueError for impossible numbers and an unknown look."""
+    """``minutes`` of play in ``sessions`` equal sessions by ``workers`` processes; ``displaced`` as in ``record_session``. Ends early
+    on KeyboardInterrupt (finished sessions stay). Raises ValueError for impossible numbers and an unknown look."""
+    from engine.lockstep import displaced_cursor
     from league.arena.looks import look_named
 
     look_named(look)  # before any process is started
+    displaced_cursor(seed, displaced)
     if minutes <= 0 or sessions < 1 or workers < 1:
         raise ValueError(f"{minutes} minutes in {sessions} sessions by {workers} workers: use positive numbers")
     report = EtaReport(report)
@@ -152,7 +177,7 @@ def record_demonstrations(
 
     # Worlds of the training list: consecutive within a session, and the sessions' ranges do not meet.
     starts: list[int] = seeds("train", 1000 * sessions, 1000 * seed)[::1000].tolist()
-    jobs = [(str(workspace), pilot, start, share_s, look) for start in starts]
+    jobs = [(str(workspace), pilot, start, share_s, look, displaced) for start in starts]
     context = get_context("spawn")
     with context.Manager() as manager:
         told: Any = manager.Queue()
@@ -181,5 +206,5 @@ def _start_worker(told: Any) -> None:
     _told = told
 
 
-def _record(workspace: str, pilot: str, seed: int, duration_s: float, look: str) -> Recorded:
-    return record_session(Path(workspace), pilot, seed, duration_s, lambda second: _told.put((seed, second)), look)
+def _record(workspace: str, pilot: str, seed: int, duration_s: float, look: str, displaced: float) -> Recorded:
+    return record_session(Path(workspace), pilot, seed, duration_s, lambda second: _told.put((seed, second)), look, displaced)

@@ -127,6 +127,11 @@ class Controls:
             self.held.add(name)
         return events
 
+    def displace(self, x: float, y: float, time_ns: int) -> InputEvent:
+        """The cursor is elsewhere, by no will of the actor's; places in 0..1."""
+        self.cursor = (x, y)
+        return self._event(time_ns, "move", "")
+
     def release_all(self, time_ns: int) -> list[InputEvent]:
         events = [self._event(time_ns, "release", name) for name in sorted(self.held)]
         self.held.clear()
