@@ -40,6 +40,8 @@ from league.trajectories import observation_version
 FORMAT_VERSION: Final = 1
 STATE, PREVIOUS, SUMMARY = "league_state.json", "league_state.previous.json", "summary.json"
 MATCHES, METRICS = "matches.jsonl", "metrics.jsonl"
+EVALUATION, BEST_RESPONSE = "evaluation.jsonl", "best_response.json"
+"""Written by ``league.evaluation``: matches in which nobody learns, and what a fresh exploiter could do."""
 LARGEST_STATE_BYTES: Final = 256 * 2**20
 _PARTS, _SNAPSHOTS, _LOCK = "parts", "snapshots", ".league.lock"
 _NAME: Final = re.compile(r"[a-z][a-z_]*-[0-9]+(@[0-9]+)?")
@@ -264,7 +266,7 @@ class LeagueStore:
             "state": dict(state),
         }
         told = json.loads(json.dumps(told, allow_nan=False))  # the digest is of what will be read
-        self._replace_state(json.dumps({**told, "digest": _digest(told)}, indent=1).encode() + b"\n")
+        self._replace_state(json.dumps({**told, "digest": _digest(told)}).encode() + b"\n")
         self.generation, self._parts, self._current_is_bad = generation, parts, False
         self._prune()
 

@@ -1,0 +1,211 @@
+"""A league's folder: whole or not at all, the state before it kept, snapshots by their hash, journals cut back and never counted twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from league.network import ActorCritic
+from league.store import Journal, LeagueStore, StoreError, read_journal, read_state, weights_hash
+
+
+def weights(seed: int = 0) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    return {k: rng.normal(size=v.shape).astype(np.float32) for k, v in ActorCritic(8).state_dict().items()}
+
+
+def part(text: str) -> Any:
+    return lambda folder: (folder / "numbers.txt").write_text(text)
+
+
+def content(path: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LeagueStore:
+    store = LeagueStore(tmp_path / "league")
+    store.folder.mkdir()
+    return store
+
+
+def saved_twice(store: LeagueStore) -> None:
+    store.matches.append([{"match": 0}])
+    store.save({"round": 1}, {"main-1": part("one"), "main_exploiter-1": part("same")})
+    store.matches.append([{"match": 1}])
+    store.save({"round": 2}, {"main-1": part("two")})
+
+
+def test_the_newest_state_comes_back_with_its_parts(store: LeagueStore) -> None:
+    assert not store.is_used
+    saved_twice(store)
+    assert store.is_used
+    found = LeagueStore(store.folder).load()
+    assert found.state == {"round": 2}
+    assert found.notes == []
+    assert (found.parts["main-1"] / "numbers.txt").read_text() == "two"
+    assert (found.parts["main_exploiter-1"] / "numbers.txt").read_text() == "same"
+    assert found.journals["matches"] == store.matches.size == 26
+    assert (store.folder / "parts").is_dir()
+    assert len(list((store.folder / "parts").iterdir())) == 3  # both states' and no more
+    for number in range(3, 6):
+        store.save({"round": number}, {"main-1": part(str(number))})
+    assert len(list((store.folder / "parts").iterdir())) == 3
+
+
+@pytest.mark.parametrize("harm", ["torn", "empty", "altered", "missing part", "altered part", "nan", "no object", "too new", "gone"])
+def test_a_bad_state_is_passed_over_and_kept(store: LeagueStore, harm: str) -> None:
+    saved_twice(store)
+    state = store.folder / "league_state.json"
+    text = state.read_text()
+    folder = LeagueStore(store.folder).load().parts["main-1"]
+    harms = {
+        "torn": text[: len(text) // 2],
+        "empty": "",
+        "altered": text.replace('"round": 2', '"round": 3'),
+        "nan": text.replace('"round": 2', '"round": NaN'),
+        "no object": "[1, 2]",
+        "too new": text.replace('"format": 1', '"format": 2'),
+    }
+    if harm in harms:
+        state.write_text(harms[harm])
+    elif harm == "missing part":
+        (folder / "numbers.txt").unlink()
+    elif harm == "altered part":
+        (folder / "numbers.txt").write_text("owt")
+    else:
+        state.unlink()
+    before = content(store.folder)
+    again = LeagueStore(store.folder)
+    found = again.load()
+    assert found.state == {"round": 1}
+    assert (found.parts["main-1"] / "numbers.txt").read_text() == "one"
+    assert found.journals["matches"] == 13
+    (note,) = found.notes
+    assert "falling back to the previous good state" in note
+    assert "league_state.json" in note
+    assert content(store.folder) == before  # reading changes nothing
+    again.save({"round": 9}, {"main-1": part("nine")})
+    after = LeagueStore(store.folder)
+    assert after.load().state == {"round": 9}
+    assert read_state(store.folder / "league_state.previous.json")["state"] == {"round": 1}
+    if harm != "gone":
+        assert (store.folder / "league_state.json.corrupt").exists()
+
+
+def test_no_good_state_is_told_and_nothing_is_touched(store: LeagueStore) -> None:
+    saved_twice(store)
+    for name in ("league_state.json", "league_state.previous.json"):
+        (store.folder / name).write_text("{")
+    before = content(store.folder)
+    with pytest.raises(StoreError, match="no state to go on from") as told:
+        LeagueStore(store.folder).load()
+    assert "new league in another folder" in str(told.value)
+    assert content(store.folder) == before
+
+
+def test_a_part_that_fails_leaves_the_last_state(store: LeagueStore) -> None:
+    saved_twice(store)
+
+    def full(folder: Path) -> None:
+        (folder / "half.txt").write_text("ha")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        store.save({"round": 3}, {"main-1": full})
+    assert LeagueStore(store.folder).load().state == {"round": 2}
+    store.save({"round": 3}, {"main-1": part("three")})
+    found = LeagueStore(store.folder).load()
+    assert (found.state, (found.parts["main-1"] / "numbers.txt").read_text()) == ({"round": 3}, "three")
+
+
+def test_a_state_holds_no_number_that_is_none(store: LeagueStore) -> None:
+    saved_twice(store)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        store.save({"round": float("nan")}, {})
+    assert LeagueStore(store.folder).load().state == {"round": 2}
+
+
+def test_one_process_writes(store: LeagueStore) -> None:
+    with store.writing(), pytest.raises(StoreError, match="another process"), LeagueStore(store.folder).writing():
+        pass
+    with LeagueStore(store.folder).writing():
+        pass
+
+
+def test_a_snapshot_is_checked_when_it_is_read(store: LeagueStore) -> None:
+    frozen, wanted = weights(), weights_hash(weights())
+    store.write_snapshot("main-1@1", frozen, {"reason": "test"})
+    for values in frozen.values():
+        values += 1.0  # training goes on with the arrays
+    read = store.read_snapshot("main-1@1", wanted)
+    assert weights_hash(read) == wanted != weights_hash(frozen)
+    assert store.found_snapshots(["main-1@1", "main-1@2"]) == {"main-1@1": wanted}
+    with pytest.raises(StoreError, match=r"main-1@2.*no such file"):
+        store.read_snapshot("main-1@2", wanted)
+    with pytest.raises(StoreError, match="other weights"):
+        store.read_snapshot("main-1@1", weights_hash(frozen))
+    file = store.folder / "snapshots" / "main-1@1.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(StoreError, match="other weights"):
+        store.read_snapshot("main-1@1", wanted)
+    file.write_bytes(content[:200])
+    with pytest.raises(StoreError, match="not a readable checkpoint"):
+        store.read_snapshot("main-1@1", wanted)
+    assert store.found_snapshots(["main-1@1"]) == {"main-1@1": ""}
+
+
+def test_a_snapshot_is_a_policy_like_any_other(store: LeagueStore) -> None:
+    from league.imitate import load_policy
+
+    store.write_snapshot("main-1@1", weights(), {})
+    network, card = load_policy(store.snapshot_path("main-1@1"))
+    assert weights_hash({k: v.numpy() for k, v in network.state_dict().items()}) == weights_hash(weights()) == card["weights_hash"]
+
+
+def test_other_weights_of_the_same_name_are_kept(store: LeagueStore) -> None:
+    store.write_snapshot("main-1@1", weights(1), {})
+    store.write_snapshot("main-1@1", weights(1), {})
+    assert len(list((store.folder / "snapshots").glob("*.safetensors"))) == 1
+    store.write_snapshot("main-1@1", weights(2), {})
+    old = store.folder / "snapshots" / f"main-1@1.other-{weights_hash(weights(1))[:8]}.safetensors"
+    assert old.exists()
+    assert store.found_snapshots(["main-1@1"]) == {"main-1@1": weights_hash(weights(2))}
+
+
+@pytest.mark.parametrize("name", ["../main-1", "main-1@1/../../x", "", "main", "MAIN-1", "main-1@"])
+def test_names_that_lead_elsewhere_are_refused(store: LeagueStore, name: str) -> None:
+    with pytest.raises(StoreError, match="no name of a learner or snapshot"):
+        store.snapshot_path(name)
+
+
+def test_the_hash_is_of_names_kinds_shapes_and_numbers() -> None:
+    one = {"a": np.arange(4.0), "b": np.zeros(2)}
+    assert weights_hash(one) == weights_hash({"b": np.zeros(2), "a": np.arange(4.0)})
+    others = [{"a": np.arange(4.0)}, {**one, "a": np.arange(4.0)[::-1]}, {**one, "a": np.arange(4.0).reshape(2, 2)}]
+    others += [{**one, "a": np.arange(4.0).astype(np.float32)}, {"c": np.arange(4.0), "b": np.zeros(2)}]
+    assert len({weights_hash(w) for w in [one, *others]}) == 6
+
+
+def test_a_journal_grows_and_is_cut_back(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "matches.jsonl")
+    assert journal.size == 0
+    assert journal.cut(0) == ""
+    journal.append([{"n": 1}, {"n": 2}])
+    size = journal.size
+    journal.append([{"n": 3}])
+    with journal.path.open("a") as file:
+        file.write('{"n": 4')  # killed in the middle of a line
+    assert [row["n"] for row in read_journal(journal.path)[0]] == [1, 2, 3]
+    assert "1 lines after it are played again" in journal.cut(size)
+    journal.append([{"n": 5}])
+    assert [json.loads(line)["n"] for line in journal.path.read_text().splitlines()] == [1, 2, 5]
+    assert "bytes are missing" in journal.cut(journal.size + 10)
+    with pytest.raises(StoreError, match="cannot be read"):
+        read_journal(tmp_path / "absent")
