@@ -189,10 +189,12 @@ class Actor:
             if theirs is None or theirs.shape != mine.shape or theirs.dtype != mine.dtype:
                 told = "missing" if theirs is None else f"{theirs.dtype} {theirs.shape}"
                 raise ValueError(f"actor: saved {name} is {told}, {mine.dtype} {mine.shape} is needed; use the run's own settings")
+        self.clear()
         for name, mine in self.arrays().items():
             mine[...] = arrays[name]
+        free = [w for w, match in enumerate(matches) if match is None]
+        self.state.over[free], self.state.ship_alive[free] = True, False
         for w, match in enumerate(matches):
-            self.matches[w] = None
             if match is not None:
                 self._bind(w, checked_match(match, self.settings.ships))
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from league.codec import LOGITS, OBSERVATION_SIZE
 from league.network import ActorCritic
 from league.rollout import Chunk, Match, Policy, RolloutSettings
 
@@ -92,17 +93,33 @@ class Runner(Protocol):
         ...
 
 
-def network_of(weights: Weights) -> ActorCritic:
-    """A network with copies of ``weights``. Raises ValueError when they are not those of an ``ActorCritic``."""
+def checked_weights(weights: Weights) -> dict[str, NDArray[np.float32]]:
+    """Copies. Raises ValueError when they are not those of an ``ActorCritic``."""
     bias = weights.get("torso.0.bias")
-    if bias is None or bias.ndim != 1 or not bias.size:
-        raise ValueError(f"weights: {', '.join(sorted(weights)) or 'none'}; the state dict of an ActorCritic is needed")
-    network = ActorCritic(len(bias))
-    try:
-        network.load_state_dict({name: torch.from_numpy(np.array(values)) for name, values in weights.items()})
-    except RuntimeError as error:
-        raise ValueError(f"weights: do not fit an ActorCritic of width {len(bias)} ({error})") from error
-    return network.requires_grad_(False).eval()
+    width = len(bias) if bias is not None and bias.ndim == 1 else 0
+    wanted = {
+        "torso.0.weight": (width, OBSERVATION_SIZE),
+        "torso.0.bias": (width,),
+        "torso.2.weight": (width, width),
+        "torso.2.bias": (width,),
+        "out.weight": (LOGITS + 1, width),
+        "out.bias": (LOGITS + 1,),
+    }
+    found = {name: tuple(values.shape) for name, values in weights.items()}
+    if not width or found != wanted:
+        raise ValueError(f"weights: {found or 'none'}; the state dict of an ActorCritic is needed: {wanted}")
+    return {name: np.array(values, np.float32) for name, values in weights.items()}
+
+
+def network_of(weights: Weights, network: ActorCritic | None = None) -> ActorCritic:
+    """A network with copies of ``weights``; ``network`` itself where it is as wide. Raises ValueError when they fit none."""
+    checked = checked_weights(weights)
+    width = len(checked["torso.0.bias"])
+    if network is None or network.hidden != width:
+        with torch.random.fork_rng(devices=[]):  # first weights are drawn and thrown away: the caller's random stream is left alone
+            network = ActorCritic(width).requires_grad_(False).eval()
+    network.load_state_dict({name: torch.from_numpy(values) for name, values in checked.items()})
+    return network
 
 
 def weights_of(network: ActorCritic) -> dict[str, NDArray[Any]]:
@@ -118,7 +135,8 @@ class Policies:
         self.reference: ActorCritic | None = None
 
     def set(self, player: str, weights: Weights, version: int) -> None:
-        self.by_player[player] = Policy(network_of(weights), version)
+        held = self.by_player.get(player)
+        self.by_player[player] = Policy(network_of(weights, held and held.network), version)
 
     def set_reference(self, weights: Weights | None) -> None:
         self.reference = None if weights is None else network_of(weights)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 from league.rollout import Chunk, Match, RolloutSettings
 from league.runners.base import NextMatches, RunnerSettings, RunnerState, network_of, weights_of
 from league.runners.in_process import InProcessRunner
+from league.runners.processes import ProcessRunner
 from league.trajectories import read_arrays, write_arrays
 from tests.league.test_rollout import network
 
@@ -105,7 +109,7 @@ def test_weights_are_copied_and_those_that_fit_nothing_are_refused() -> None:
     runner.collect(lister(), 4)
     with pytest.raises(ValueError, match="state dict of an ActorCritic is needed"):
         network_of({"x": np.zeros(3)})
-    with pytest.raises(ValueError, match="do not fit an ActorCritic of width 16"):
+    with pytest.raises(ValueError, match=r"out.bias': \(5,\)"):
         network_of({**weights, "out.bias": np.zeros(5, np.float32)})
 
 
@@ -120,3 +124,69 @@ def test_a_state_of_other_settings_or_torn_is_refused() -> None:
     del state.arrays["1/tick"]
     with pytest.raises(ValueError, match="saved tick is missing"):
         InProcessRunner(SETTINGS).restore(state)
+
+
+# Processes. One start takes seconds (more on a busy machine), so that a runner serves several checks.
+SMALL = replace(SETTINGS, rollout=replace(SETTINGS.rollout, worlds=2, episode_steps=40), unroll=16)
+
+
+@pytest.mark.timeout(300)
+def test_processes_play_bit_for_bit_what_one_process_plays_and_tell_what_is_wrong() -> None:
+    reference = weights_of(network(3))
+    alone, apart = ready(InProcessRunner(SMALL)), ready(ProcessRunner(SMALL))
+    try:
+        with pytest.raises(KeyError, match="players c: no weights are set"):
+            apart.collect(lister(players=("c", "b", "expert", "a")), 16)
+        assert [m.number for m in apart.drop()] == list(range(4))
+        alone.set_reference(reference)
+        apart.set_reference(reference)
+        mine, theirs = lister(), lister()
+        for i in range(4):
+            alone.set_weights("a", weights_of(network(i)), i)
+            apart.set_weights("a", weights_of(network(i)), i)
+            same(alone.collect(mine, 16), apart.collect(theirs, 16))
+        with pytest.raises(ValueError, match="unroll 17; its memory holds 1 to 16"):
+            apart.collect(theirs, 17)
+        broken = {name: values * np.nan for name, values in weights_of(network(0)).items()}
+        apart.set_weights("a", broken, 8)
+        with pytest.raises(ValueError, match="player a: its logits are not finite"):
+            apart.collect(theirs, 16)
+    finally:
+        apart.close()
+        apart.close()
+
+
+@pytest.mark.timeout(300)
+def test_dead_and_silent_actors_are_begun_anew_and_nothing_is_lost_or_counted_twice() -> None:
+    alone, apart = ready(InProcessRunner(SMALL)), ready(ProcessRunner(replace(SMALL, ahead=True, patience_s=5.0)))
+    try:
+        mine, theirs = lister(), lister()
+        for i in range(8):
+            same(alone.collect(mine, 16), apart.collect(theirs, 16))
+            if i in (2, 4):
+                os.kill(apart.process_ids[i // 4], signal.SIGKILL)
+            if i == 5:
+                os.kill(apart.process_ids[0], signal.SIGSTOP)
+        assert apart.restarts >= 3
+    finally:
+        apart.close()
+
+
+@pytest.mark.timeout(300)
+def test_a_state_of_processes_goes_on_with_the_same_matches_and_worlds(tmp_path: Path) -> None:
+    settings = replace(SMALL, actors=1, ahead=True)
+    whole, other = ready(ProcessRunner(settings)), ready(ProcessRunner(settings))
+    try:
+        matches = lister()
+        for _ in range(5):
+            whole.collect(matches, 16)
+        state = whole.state()
+        write_arrays(tmp_path / "runner.npz", state.arrays, state.head)
+        other.restore(RunnerState(*read_arrays(tmp_path / "runner.npz")))
+        mine, theirs = lister(100), lister(100)
+        for _ in range(4):
+            same(whole.collect(mine, 16), other.collect(theirs, 16))
+        assert [m.number for m in whole.drop()] == [m.number for m in other.drop()]
+    finally:
+        whole.close()
+        other.close()

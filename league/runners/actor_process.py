@@ -1,0 +1,67 @@
+"""One actor in a process of its own: it does what the pipe says, and ends when nobody is at the other end any more.
+
+Messages to it: ``("weights", player, weights, version)``, ``("reference", weights | None)``, ``("clear",)``,
+``("load", slot, matches)``, ``("play", serial, {world: match}, unroll)``, ``("stop",)``. From it, for each rollout:
+``("done", serial, Summary)``, its arrays then lie in the shared memory and its worlds in slot ``serial % 2``; or
+``("failed", kind, text)`` for what the caller has to mend.
+"""
+
+from __future__ import annotations
+
+import signal
+from multiprocessing.connection import Connection
+from typing import Any
+
+import torch
+
+from league.losses import REFERENCE_LOGITS
+from league.rollout import Actor
+from league.runners.base import Policies, RunnerSettings
+from league.runners.shared import Shared, Summary
+
+
+def serve(connection: Connection, memory: Any, settings: RunnerSettings) -> None:
+    """The process's main function."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the learner's process decides
+    torch.set_num_threads(1)
+    one = _Served(connection, Shared(memory, settings), Actor(settings.rollout))
+    try:
+        while one.obey(*connection.recv()):
+            pass
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass  # the learner's process is gone
+
+
+class _Served:
+    def __init__(self, connection: Connection, shared: Shared, actor: Actor) -> None:
+        self._connection, self._shared, self._actor = connection, shared, actor
+        self._policies = Policies()
+
+    def obey(self, what: str, *told: Any) -> bool:
+        """False: it was the last message."""
+        if what == "weights":
+            self._policies.set(*told)
+        elif what == "reference":
+            self._policies.set_reference(*told)
+        elif what == "clear":
+            self._actor.clear()
+        elif what == "load":
+            slot, matches = told
+            self._actor.restore(self._shared.worlds(slot), matches)
+        elif what == "play":
+            self._connection.send(self._play(*told))
+        return what != "stop"
+
+    def _play(self, serial: int, matches: dict[int, Any], unroll: int) -> tuple[Any, ...]:
+        try:
+            self._actor.begin(matches)
+            chunk = self._actor.rollout(self._policies.by_player, unroll, self._policies.reference)
+        except (KeyError, ValueError) as error:
+            return "failed", type(error).__name__, str(error.args[0] if error.args else error)
+        sequence, shape, finals, stored, version = chunk.sequence, (0, 0), 0, False, 0
+        if sequence is not None:
+            self._shared.write_sequence(sequence)
+            shape, finals, version = sequence.living.shape, len(sequence.final_at), sequence.weights_version
+            stored = REFERENCE_LOGITS in sequence.extras
+        self._shared.write_worlds(serial % 2, self._actor.arrays())
+        return "done", serial, Summary(shape[1], shape[0], finals, stored, version, chunk.frames, chunk.steps, chunk.played)

@@ -1,0 +1,11 @@
+"""What every actor's process needs, imported once by the process they are forked from: a new actor then starts in a moment."""
+
+from __future__ import annotations
+
+from league.arena.world import kernels
+from league.runners import actor_process
+
+kernels("last_standing_kernel")
+from league import sampling_kernel  # noqa: E402 - after the folder of compiled code is named
+
+__all__ = ["actor_process", "sampling_kernel"]
