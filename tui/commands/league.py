@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui.commands.invocation import UsageError, new_app, say, say_json, workspace_of
+from tui.commands.league_options import Seed, one_thread
+from tui.commands.league_refine import refine
+from tui.commands.league_run import report, run
 from tui.commands.league_watch import watch
 from tui.commands.options import Json
 
@@ -24,10 +27,12 @@ DataDir = Annotated[str, typer.Option("--data-dir", metavar="FOLDER", help=f"rec
 FeedbackDir = Annotated[str, typer.Option("--feedback-dir", metavar="FOLDER", help=f"live feedback; without: {FEEDBACK_DIR}")]
 LiveDir = Annotated[str, typer.Option("--live-dir", metavar="FOLDER", help=f"manifests with outcomes; without: {LIVE_DIR}")]
 PilotMatches = Annotated[int, typer.Option("--pilot-matches", min=0, max=100_000, help="matches of scripted pilots to add")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**31 - 1, help="seed of everything random")]
 Resume = Annotated[bool, typer.Option("--resume", help="go on where it was stopped")]
 
 app.command("watch")(watch)
+app.command("refine")(refine)
+app.command("run")(run)
+app.command("report")(report)
 
 
 @app.callback()
@@ -108,13 +113,6 @@ def imitate_(
         say(made.text())
     if made.interrupted:
         raise typer.Exit(130)
-
-
-def one_thread() -> None:
-    """The league's networks are small: a second thread of torch costs more than it gives, and takes the actors' core."""
-    import torch
-
-    torch.set_num_threads(1)
 
 
 def _sources(workspace: Workspace, named: Sequence[str], pilot_matches: int, *, tell_missing: bool) -> FirstPolicySettings:

@@ -1,0 +1,86 @@
+"""What the league's commands share: options of learning and playing, policies by name, and work that ends between two iterations."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from data.progress import Progress, Report
+    from data.workspace import Workspace
+    from league.losses import LossSettings
+
+RunnerName = Annotated[
+    Literal["processes", "in-process"], typer.Option("--runner", help="matches are played in processes with shared memory, or here")
+]
+Supervised = Annotated[
+    str, typer.Option("--supervised-checkpoint", metavar="POLICY", help="pi_sup, by name or file; without: the newest one")
+]
+ActorRollouts = Annotated[int, typer.Option("--actor-rollouts", min=1, max=10_000, help="unrolls of all actors in one iteration")]
+LearnerUpdates = Annotated[
+    int, typer.Option("--learner-updates", min=1, max=1000, help="times through what a rollout brought, each with --replay-reuse")
+]
+Actors = Annotated[int, typer.Option("--actors", min=1, max=1024, help="processes that play")]
+Worlds = Annotated[int, typer.Option("--worlds", min=1, max=100_000, help="matches that each plays at once")]
+Ships = Annotated[int, typer.Option("--ships", min=2, max=8, help="ships in a match")]
+Lr = Annotated[float, typer.Option("--lr", min=1e-9, max=1.0, help="learning rate")]
+Sequences = Annotated[int, typer.Option("--sequences", min=1, max=100_000, help="sequences in one update")]
+Unroll = Annotated[int, typer.Option("--unroll", min=1, max=10_000, help="steps of a sequence")]
+Reuse = Annotated[int, typer.Option("--replay-reuse", min=1, max=1000, help="how often a sequence is learnt from")]
+UpgoCoef = Annotated[float, typer.Option("--upgo-coef", min=0, help="weight of UPGO; 0: off")]
+KlCoef = Annotated[float, typer.Option("--kl-coef", min=0, help="weight of the KL to pi_sup at the first frame; it falls to a tenth")]
+EntropyCoef = Annotated[float, typer.Option("--entropy-coef", min=0, help="weight of the entropy")]
+Traces = Annotated[Literal["joint", "split"], typer.Option("--traces", help="one V-trace, or one each for move, aim and buttons")]
+PseudoReward = Annotated[float, typer.Option("--pseudo-reward-scale", min=0, help="paid for 100 hit points of damage; 0: outcome alone")]
+DrawReward = Annotated[float, typer.Option("--draw-reward", min=-1, max=1, help="paid to all when all are lost at once")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**31 - 1, help="seed of everything random")]
+
+
+def loss_settings(upgo_coef: float, kl_coef: float, entropy_coef: float, traces: Literal["joint", "split"]) -> LossSettings:
+    """The losses as the options say; the KL's weight falls to a tenth, as by default."""
+    from league.losses import LossSettings
+
+    return LossSettings(upgo_weight=upgo_coef, kl_weight=kl_coef, kl_weight_end=kl_coef / 10, entropy_weight=entropy_coef, traces=traces)
+
+
+def one_thread() -> None:
+    """The league's networks are small: a second thread of torch costs more than it gives, and takes the actors' core."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def policy(workspace: Workspace, name: str) -> Path:
+    """The policy's file, without suffix. Raises PlayerError that says what there is."""
+    from league.policy_files import find_policy
+
+    return find_policy(workspace.root, name, lambda text: workspace.resolve(text, cwd=Path.cwd()))
+
+
+@contextlib.contextmanager
+def stoppable_work() -> Generator[tuple[Report, Callable[[], bool]]]:
+    """A report that shows a bar, and a question whether to stop: the first Ctrl-C (or SIGTERM) ends the work between two of its
+    steps, so that nothing is lost; a second Ctrl-C ends it at once."""
+    from tui.commands.running import ProgressLine, Signals, StatusLine
+
+    line = StatusLine()
+    bar = ProgressLine(line)
+    said = False
+
+    with Signals() as signals:
+
+        def report(progress: Progress) -> None:
+            nonlocal said
+            if signals.asked and not said:
+                said = True
+                line.say("stopping after this step; Ctrl-C once more ends it at once")
+            bar(progress)
+
+        try:
+            yield report, lambda: bool(signals.asked)
+        finally:
+            line.end()

@@ -1,0 +1,137 @@
+"""``secondseat league refine``: a policy that gets better by playing, held near the one it came from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.commands.invocation import UsageError, say, say_json, workspace_of
+from tui.commands.league_options import (
+    ActorRollouts,
+    Actors,
+    DrawReward,
+    EntropyCoef,
+    KlCoef,
+    LearnerUpdates,
+    Lr,
+    PseudoReward,
+    Reuse,
+    RunnerName,
+    Seed,
+    Sequences,
+    Ships,
+    Supervised,
+    Traces,
+    Unroll,
+    UpgoCoef,
+    Worlds,
+    loss_settings,
+    one_thread,
+    policy,
+    stoppable_work,
+)
+from tui.commands.options import Json
+
+if TYPE_CHECKING:
+    from data.workspace import Workspace
+
+_NAME = "pi_rl"
+
+
+def refine(
+    context: typer.Context,
+    supervised: Supervised = "",
+    iterations: Annotated[int, typer.Option("--iterations", min=1, help="rollouts of the actors and what is learnt from them")] = 10,
+    minutes: Annotated[float, typer.Option("--minutes", min=0, help="as many iterations as fit in; 0: as --iterations says")] = 0.0,
+    actor_rollouts: ActorRollouts = 2,
+    learner_updates: LearnerUpdates = 1,
+    opponents: Annotated[
+        list[str] | None,
+        typer.Option("--opponent", help="self, expert, novice, random, pi_sup or a policy; again for more. Without: self, expert"),
+    ] = None,
+    upgo_coef: UpgoCoef = 0.2,
+    kl_coef: KlCoef = 0.05,
+    entropy_coef: EntropyCoef = 0.002,
+    traces: Traces = "joint",
+    pseudo_reward_scale: PseudoReward = 0.0,
+    draw_reward: DrawReward = 0.0,
+    lr: Lr = 3e-4,
+    sequences: Sequences = 64,
+    unroll: Unroll = 64,
+    replay_reuse: Reuse = 2,
+    ships: Ships = 4,
+    runner: RunnerName = "processes",
+    actors: Actors = 1,
+    worlds: Worlds = 64,
+    evaluate_every: Annotated[int, typer.Option("--evaluate-every", min=0, help="iterations between two looks at it; 0: never")] = 100,
+    evaluate_matches: Annotated[int, typer.Option("--evaluate-matches", min=1, help="matches against each kind of pilot")] = 200,
+    output: Annotated[str, typer.Option("--output", metavar="FILE", help="the policy; without: models/league/TIME/pi_rl")] = "",
+    seed: Seed = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="go on with the run in --output, or with the newest")] = False,
+    as_json: Json = False,
+) -> None:
+    """A policy plays itself and others and learns off-policy from the outcomes: V-trace, TD(lambda), UPGO, and a KL to pi_sup.
+
+    Against scripted pilots it is judged before, between and after, in the same worlds. Ctrl-C keeps what was learnt; --resume goes
+    on as if it had never stopped.
+    """
+    from league.losses import UpdateSettings
+    from league.refine import refine as run
+    from league.refine_settings import RefineSettings
+
+    workspace = workspace_of(context)
+    names = tuple(opponents) if opponents else ("self", "expert")
+    path = _output(workspace, output, resume)
+    settings = RefineSettings(
+        iterations=iterations,
+        minutes=minutes,
+        actor_rollouts=actor_rollouts,
+        learner_updates=learner_updates,
+        opponents=names,
+        frozen=_frozen(workspace, names),
+        ships=ships,
+        worlds=worlds,
+        actors=actors,
+        runner=runner,
+        pseudo_reward_scale=pseudo_reward_scale,
+        draw_reward=draw_reward,
+        loss=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
+        update=UpdateSettings(learning_rate=lr, unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse),
+        evaluate_every=evaluate_every,
+        evaluate_matches=evaluate_matches,
+        seed=seed,
+    )
+    one_thread()
+    with stoppable_work() as (report, stop):
+        refined = run(policy(workspace, supervised or "pi_sup"), settings, path.parent, report, stop, resume, path.name)
+    if as_json:
+        say_json({**refined.to_json(), "policy": workspace.relative(refined.path)})
+    else:
+        say(refined.text())
+    if refined.interrupted:
+        raise typer.Exit(130)
+
+
+def _frozen(workspace: Workspace, names: tuple[str, ...]) -> dict[str, Path]:
+    """Opponents that are policies of the workspace."""
+    from league.arena.last_standing_pilots import PILOTS
+    from league.refine_settings import SELF, SUPERVISED
+
+    return {name: policy(workspace, name) for name in names if name not in {SELF, SUPERVISED, *PILOTS}}
+
+
+def _output(workspace: Workspace, output: str, resume: bool) -> Path:
+    """Where the policy goes, without suffix; resuming without a name means the newest run."""
+    if output:
+        path = workspace.resolve(output, cwd=Path.cwd())
+        return path.with_name(path.name.removesuffix(".safetensors"))
+    base = workspace.models / "league"
+    if not resume:
+        return base / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") / _NAME
+    runs = sorted({file.parent for file in base.glob("*/runner_*.npz")})
+    if not runs:
+        raise UsageError(f"--resume: no run of refinement in {base}; start one without --resume, or name it with --output")
+    return runs[-1] / _NAME

@@ -1,0 +1,235 @@
+"""``secondseat league run`` and ``report``: a league that plays against itself, and what is to be said of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tui.commands.invocation import UsageError, say, say_json, workspace_of
+from tui.commands.league_options import (
+    ActorRollouts,
+    Actors,
+    DrawReward,
+    EntropyCoef,
+    KlCoef,
+    LearnerUpdates,
+    Lr,
+    PseudoReward,
+    Reuse,
+    RunnerName,
+    Seed,
+    Sequences,
+    Ships,
+    Supervised,
+    Traces,
+    Unroll,
+    UpgoCoef,
+    Worlds,
+    loss_settings,
+    one_thread,
+    policy,
+    stoppable_work,
+)
+from tui.commands.options import Headless, Json
+
+if TYPE_CHECKING:
+    from data.workspace import Workspace
+
+LeagueName = Annotated[str, typer.Option("--league-state", metavar="LEAGUE", help="a league's folder, state or name; without: the newest")]
+
+
+def run(
+    context: typer.Context,
+    supervised: Supervised = "",
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="in all; going on with more plays the rest")] = 2,
+    iterations: Annotated[int, typer.Option("--rl-iterations-per-round", min=1, help="of each learner in a round")] = 3,
+    output_dir: Annotated[str, typer.Option("--output-dir", metavar="FOLDER", help="the league's folder; without: league/TIME")] = "",
+    actor_rollouts: ActorRollouts = 2,
+    learner_updates: LearnerUpdates = 1,
+    mains: Annotated[int, typer.Option("--mains", min=1, max=16, help="main agents")] = 1,
+    main_exploiters: Annotated[int, typer.Option("--main-exploiters", min=0, max=16)] = 1,
+    league_exploiters: Annotated[int, typer.Option("--league-exploiters", min=0, max=16)] = 1,
+    snapshot_frames: Annotated[int, typer.Option("--snapshot-frames", min=1, help="frames between a main's snapshots")] = 2_000_000,
+    exploiter_frames: Annotated[
+        tuple[int, int], typer.Option("--exploiter-frames", metavar="LEAST MOST", help="frames of an exploiter's life")
+    ] = (1_000_000, 4_000_000),
+    upgo_coef: UpgoCoef = 0.2,
+    kl_coef: KlCoef = 0.05,
+    entropy_coef: EntropyCoef = 0.002,
+    traces: Traces = "joint",
+    pseudo_reward_scale: PseudoReward = 0.0,
+    draw_reward: DrawReward = 0.0,
+    lr: Lr = 3e-4,
+    sequences: Sequences = 64,
+    unroll: Unroll = 64,
+    replay_reuse: Reuse = 2,
+    ships: Ships = 4,
+    runner: RunnerName = "processes",
+    actors: Actors = 1,
+    worlds: Worlds = 64,
+    seed: Seed = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="go on with the league in --output-dir, or with the newest")] = False,
+    headless: Headless = False,
+    as_json: Json = False,
+) -> None:
+    """Main agents, exploiters of mains and exploiters of the league learn from matches against each other and their frozen past.
+
+    A live view shows players, ratings, who beats whom, opponents seen beside asked, and losses. Ctrl-C ends it after the present
+    iteration, saved; --resume goes on as if it had never stopped. At the end the report is written into the league's folder.
+    """
+    from league.league import run_league
+    from league.league_run import LeagueRun
+    from league.losses import UpdateSettings
+    from league.matchmaking import LeagueSettings
+    from league.report import make_report
+    from tui.commands.running import Signals
+    from tui.league_view import LeagueView
+
+    workspace = workspace_of(context)
+    folder = _folder(workspace, output_dir, resume)
+    settings = LeagueRun(
+        supervised=_supervised(workspace, supervised, folder),
+        rounds=rounds,
+        rl_iterations_per_round=iterations,
+        actor_rollouts=actor_rollouts,
+        learner_updates=learner_updates,
+        ships=ships,
+        runner=runner,
+        actors=actors,
+        worlds=worlds,
+        seed=seed,
+        pseudo_reward_scale=pseudo_reward_scale,
+        draw_reward=draw_reward,
+        league=LeagueSettings(
+            mains=mains,
+            main_exploiters=main_exploiters,
+            league_exploiters=league_exploiters,
+            main_snapshot_frames=snapshot_frames,
+            exploiter_least_frames=exploiter_frames[0],
+            exploiter_most_frames=exploiter_frames[1],
+        ),
+        losses=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
+        updates=UpdateSettings(learning_rate=lr, unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse),
+    )
+    one_thread()
+    with Signals() as signals, LeagueView(plain=headless or as_json) as view:
+        result = run_league(settings, folder, view, lambda: bool(signals.asked), resume)
+    written = make_report(folder)
+    paths = written.write(folder / "report")
+    told: dict[str, Any] = {
+        "league": workspace.relative(folder),
+        "interrupted": result.interrupted,
+        "report": workspace.relative(paths[-1]),
+    }
+    if as_json:
+        say_json({**told, "rounds": result.rounds, "frames": result.frames, "snapshots": result.snapshots, "summary": result.summary})
+    else:
+        say(written.text())
+        say(f"league: {folder}")
+        say(f"report: {folder / 'report' / 'report.html'}")
+        if result.interrupted:
+            say(f"stopped after {result.rounds} whole rounds; go on with --resume")
+    if result.interrupted:
+        raise typer.Exit(130)
+
+
+def report(
+    context: typer.Context,
+    league: LeagueName = "",
+    matches: Annotated[str, typer.Option("--matches", metavar="FILE", help="other matches than the league's own")] = "",
+    output: Annotated[
+        str, typer.Option("--output", metavar="PATH", help="folder for the page and tables, or a .json for the summary")
+    ] = "",
+    evaluate: Annotated[int, typer.Option("--evaluate", min=0, help="first play so many matches of each main against each snapshot")] = 0,
+    best_response: Annotated[
+        int,
+        typer.Option("--best-response", min=0, metavar="FRAMES", help="first train a fresh exploiter against each main for so many frames"),
+    ] = 0,
+    as_json: Json = False,
+) -> None:
+    """Who beats whom, ratings with intervals, Nash averaging, how exploitable each main is, and opponents seen beside asked.
+
+    Counted again from matches.jsonl. Writes report.json, CSV tables and report.html with plots. --matches alone needs no league.
+    --evaluate plays with frozen weights, which says more than matches in which the main was still learning.
+    """
+    from data.files import write_json
+    from league.report import make_report, summary_of
+
+    workspace = workspace_of(context)
+    here = Path.cwd()
+    path = workspace.resolve(matches, cwd=here) if matches else None
+    folder = None if path is not None and not league else find_league(workspace, league)
+    notes: list[str] = []
+    if evaluate or best_response:
+        if folder is None:
+            raise UsageError("--evaluate and --best-response need a league; name it with --league-state")
+        notes = _judge(folder if folder.is_dir() else folder.parent, evaluate, best_response)
+    found = make_report(folder, path)
+    beside = folder if folder is not None else (path or here).parent
+    beside = beside if beside.is_dir() else beside.parent
+    target = workspace.resolve(output, cwd=here) if output else beside / "report"
+    if target.suffix == ".json":
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_json(target, summary_of(found))
+        written = [target]
+    else:
+        written = found.write(target)
+    if as_json:
+        say_json({**found.to_json(), "judging": notes, "files": [workspace.relative(file) for file in written]})
+        return
+    say("\n".join([found.text(), *(f"note: {note}" for note in notes)]))
+    say(f"written: {written[0] if len(written) == 1 else target / 'report.html'}")
+
+
+def _judge(folder: Path, matches: int, budget: int) -> list[str]:
+    """Play and learn with the league's frozen weights; what is to be said of it."""
+    from league.evaluation import best_response, evaluate, frozen_league
+
+    notes: list[str] = []
+    one_thread()
+    with stoppable_work() as (report, stop):
+        if matches:
+            notes += evaluate(folder, matches, report, stop)
+        if budget:
+            mains = [x.id for x in frozen_league(folder).makers.learners.values() if x.role == "main"]
+            for main in mains:
+                if best_response(folder, main, budget, matches or 400, report, stop) is None:
+                    notes.append(f"the best response to {main} was stopped and is not kept")
+    return notes
+
+
+def _leagues(workspace: Workspace) -> list[Path]:
+    """All leagues of the workspace, oldest first by name (which begins with the time unless it was chosen)."""
+    found = {path.parent for name in ("league_state.json", "matches.jsonl") for path in (workspace.root / "league").glob(f"*/{name}")}
+    return sorted(found, key=lambda folder: (folder.stat().st_mtime_ns, folder.name))
+
+
+def find_league(workspace: Workspace, name: str) -> Path:
+    """A league's folder (or state file) by path or by name; "" is the newest. Raises UsageError saying what there is."""
+    there = _leagues(workspace)
+    if not name:
+        if not there:
+            raise UsageError("there is no league in this workspace yet; start one with secondseat league run")
+        return there[-1]
+    named = workspace.root / "league" / name
+    path = named if named.is_dir() else workspace.resolve(name, cwd=Path.cwd())
+    if not path.exists():
+        told = f"there are {', '.join(folder.name for folder in there)}" if there else "there is none yet"
+        raise UsageError(f"--league-state {name}: no such league; {told}")
+    return path
+
+
+def _folder(workspace: Workspace, output_dir: str, resume: bool) -> Path:
+    if output_dir:
+        return workspace.resolve(output_dir, cwd=Path.cwd())
+    if resume:
+        return find_league(workspace, "")
+    return workspace.root / "league" / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def _supervised(workspace: Workspace, name: str, folder: Path) -> Path | None:
+    """pi_sup; a league that goes on has its own copy."""
+    return None if not name and (folder / "league_state.json").exists() else policy(workspace, name or "pi_sup")
