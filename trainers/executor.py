@@ -45,6 +45,9 @@ from trainers.sampling import SamplingSettings, lagged, resample, unchanged
 
 HELD_S = 0.3
 """Inputs that are down longer than this in the median are held by the policy, not only tapped."""
+KEY_TOLERANCE_S = 0.5
+KEY_RECALL = 2.0
+"""Keys are tuned to be found within this time, recall weighing so many times as much as precision."""
 BEFORE_S = 0.5
 """The baseline of the point is the cursor so long before the click: in the very tick it lies there already."""
 
@@ -288,7 +291,7 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
     for i, name in enumerate(names):
         hazard = out["click"][:, i] if i < 2 else out["keys"][:, i]
         true = np.flatnonzero(arrays["onsets"][:, i])
-        threshold, refractory, f1 = metrics.tune_onsets(hazard, true)
+        threshold, refractory, f1 = _tuned(hazard, true, tick_s, is_key=i >= 2)
         if len(true) < 4 and task.train["onsets"][:, i].sum() >= 8:
             threshold = min(threshold, 0.5)  # too few to tune on, yet it was pressed in training
         tuned[name] = {"threshold": threshold, "refractory_s": round(refractory * tick_s, 3)}
@@ -317,6 +320,19 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
         "holds": [n for n, s in held_s.items() if s > HELD_S],
         "tick_s": tick_s,
     }
+
+
+def _tuned(hazard: NDArray[Any], true: NDArray[np.int64], tick_s: float, is_key: bool) -> tuple[float, int, float]:
+    """Threshold and refractory ticks of an input, and its F1 within two ticks.
+
+    A click is wanted at its moment. A key is wanted at all: one that is not pressed leaves the game in a state that no person let
+    last, so that nothing was learnt of it and the policy may never press it; one pressed in vain costs little.
+    """
+    threshold, refractory, f1 = metrics.tune_onsets(hazard, true)
+    if is_key and len(true):
+        threshold, refractory, _ = metrics.tune_onsets(hazard, true, max(2, round(KEY_TOLERANCE_S / tick_s)), beta=KEY_RECALL)
+        f1 = metrics.onset_score(metrics.fire(hazard, threshold, refractory), true, 2).f1
+    return threshold, refractory, f1
 
 
 def _rows_before(stretch: NDArray[np.int64], rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:

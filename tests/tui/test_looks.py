@@ -63,7 +63,7 @@ def test_the_demo_records_and_flies_in_one_look(tmp_path: Path, monkeypatch: pyt
     looks: list[str] = []
 
     def record(*rest: object) -> list[object]:
-        looks.append(str(rest[-1]))
+        looks.append(str(rest[-2]))
         return []
 
     def fly(*rest: object, look: str, **more: object) -> None:
