@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,14 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.files import write_json, write_whole
-from league.matchmaking import LeagueSettings, Matchmaker, MixRow
-from league.payoff import PayoffSettings
+from league.league_run import LeagueRun, run_of
+from league.matchmaking import Matchmaker, MixRow
 from league.ratings import Counts, Elo, EloSettings, Exploitability, Interval, NashAverage, exploitability, nash_average, wilson
 from league.results import Results, against, count_matches, rated
-from league.store import MATCHES, METRICS, LeagueStore, StoreError, read_journal
+from league.store import BEST_RESPONSE, EVALUATION, MATCHES, METRICS, LeagueStore, StoreError, read_journal
 
-EVALUATION: Final = "evaluation.jsonl"
-"""Matches of frozen weights alone, in the form of ``matches.jsonl``; where there are any, exploitability is taken from them."""
 AGREES_WITHIN: Final = 1e-6
 
 
@@ -68,7 +67,7 @@ class Proxy(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is known of a league. Players are in the order they came; pairs are told once."""
+    """What is known of a league. Players are in the order they came (without a state: by name); pairs are told once."""
 
     players: tuple[PlayerRow, ...]
     pairs: tuple[PairRow, ...]
@@ -84,6 +83,8 @@ class Report:
     unplayed_pairs: int
     """Pairs that Nash averaging takes as even, since they never met."""
     proxies: tuple[Proxy, ...]
+    best_response: Mapping[str, Any] | None
+    """``league.evaluation.BestResponse`` as it was last made; None when it was not."""
     mix: tuple[MixRow, ...]
     placements: dict[str, dict[str, int]]
     matches: int
@@ -112,6 +113,7 @@ class Report:
             "ratings": {player: rating._asdict() for player, rating in self.ratings.items()},
             "nash": None if self.nash is None else self.nash._asdict(),
             "exploitability": [_proxy_json(proxy) for proxy in self.proxies],
+            "best_response": self.best_response,
             "mix": [row._asdict() for row in self.mix],
             "notes": list(self.notes),
         }
@@ -180,16 +182,19 @@ def make_report(
         raise StoreError(f"{path}: no such file; name the folder of a league that has run, or its {MATCHES}")
     rows, more = read_journal(path) if path.is_file() else ([], [f"{path.name}: there is none"])
     notes += more
-    settings = _settings_of(told)
-    elo = elo or EloSettings(**(told["settings"]["elo"] if told else {}))
-    makers = Matchmaker.from_json(told["matchmaker"], settings) if told else None
-    lives = makers.table.lives if makers else None
-    found = count_matches(rows, settings.payoff, elo, lives)
+    try:
+        run = run_of(told["settings"]) if told else LeagueRun()
+        makers = Matchmaker.from_json(told["matchmaker"], run.league) if told else None
+        live = Elo.from_json(told["elo"]) if told else Elo()
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{folder}: its state is of another version ({error!r}); name its {MATCHES} alone") from error
+    found = count_matches(rows, run.league.payoff, elo or run.elo, makers.table.lives if makers else None)
     notes += found.notes
-    if told and makers:
-        _compare(found, makers, Elo.from_json(told["elo"]), notes)
+    if makers and elo in (None, run.elo):
+        _compare(found, makers, live, notes)
     metrics = _metrics_of(path.parent / METRICS, notes)
-    return _report(found, makers, told, notes, metrics, _evaluated(path.parent / EVALUATION, notes), samples)
+    judged = _Judged(_evaluated(path.parent / EVALUATION, makers, notes), _best_response(path.parent / BEST_RESPONSE, notes))
+    return _report(found, makers, told, notes, metrics, judged, samples)
 
 
 def _state_of(folder: Path, notes: list[str]) -> dict[str, Any] | None:
@@ -205,13 +210,6 @@ def _state_of(folder: Path, notes: list[str]) -> dict[str, Any] | None:
     return saved.state
 
 
-def _settings_of(told: Mapping[str, Any] | None) -> LeagueSettings:
-    if told is None:
-        return LeagueSettings()
-    values = dict(told["settings"]["league"])
-    return LeagueSettings(**{**values, "payoff": PayoffSettings(**values["payoff"])})
-
-
 def _metrics_of(path: Path, notes: list[str]) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
@@ -220,14 +218,37 @@ def _metrics_of(path: Path, notes: list[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _evaluated(path: Path, notes: list[str]) -> dict[tuple[str, str], Counts]:
-    """Results of matches that nobody learnt from."""
+class _Judged(NamedTuple):
+    """What ``league.evaluation`` left."""
+
+    counts: dict[tuple[str, str], Counts]
+    best_response: dict[str, Any] | None
+
+
+def _evaluated(path: Path, makers: Matchmaker | None, notes: list[str]) -> dict[tuple[str, str], Counts]:
+    """Results of matches that nobody learnt from; what the players have learnt since is told."""
     if not path.is_file():
         return {}
     rows, more = read_journal(path)
     found = count_matches(rows)
     notes += [*more, *found.notes]
+    made = {str(row["players"][0]): row["frames"] for row in rows if isinstance(row.get("frames"), int) and row.get("players")}
+    for learner in makers.learners.values() if makers else ():
+        if made.get(learner.id, learner.frames) != learner.frames:
+            notes.append(f"{learner.id} was evaluated after {made[learner.id]} frames and has {learner.frames} by now; evaluate it again")
     return found.counts
+
+
+def _best_response(path: Path, notes: list[str]) -> dict[str, Any] | None:
+    if not path.is_file():
+        return None
+    try:
+        told = json.loads(path.read_bytes())
+        Interval(**told["after"]), Interval(**told["before"]), str(told["main"]), int(told["frames"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        notes.append(f"{path.name}: cannot be read ({error!r}); make it again")
+        return None
+    return dict(told)
 
 
 def _compare(found: Results, makers: Matchmaker, elo: Elo, notes: list[str]) -> None:
@@ -250,7 +271,7 @@ def _report(
     told: Mapping[str, Any] | None,
     notes: list[str],
     metrics: Sequence[Mapping[str, Any]],
-    evaluated: Mapping[tuple[str, str], Counts],
+    judged: _Judged,
     samples: int,
 ) -> Report:
     counts = found.counts
@@ -275,7 +296,8 @@ def _report(
         elo_mean=float(np.mean(list(elo.values()))) if elo else found.elo.settings.start,
         nash=nash,
         unplayed_pairs=unplayed,
-        proxies=_proxies(players, counts, evaluated),
+        proxies=_proxies(players, counts, judged.counts),
+        best_response=judged.best_response,
         mix=tuple(makers.mix()) if makers else tuple(_mix_of(found)),
         placements={player: counted for player in found.table.players if (counted := found.table.placements(player))},
         matches=found.matches,
@@ -296,8 +318,15 @@ def _players(makers: Matchmaker | None, names: Sequence[str], games: Mapping[str
         rows += [PlayerRow(x.id, x.role, False, x.frames, x.resets, "", games.get(x.id, 0)) for x in makers.learners.values()]
         rows += [PlayerRow(x.id, x.role, True, x.frames, 0, x.benched, games.get(x.id, 0)) for x in makers.snapshots.values()]
     known = {row.id for row in rows}
-    rows += [PlayerRow(name, "", "@" in name, 0, 0, "", games.get(name, 0)) for name in names if name not in known]
+    others = sorted((name for name in names if name not in known), key=_by_number)
+    rows += [PlayerRow(name, "", "@" in name, 0, 0, "", games.get(name, 0)) for name in others]
     return tuple(rows)
+
+
+def _by_number(name: str) -> tuple[bool, str, int, str]:
+    """Learners, then their snapshots by number."""
+    maker, frozen, number = name.rpartition("@")
+    return (bool(frozen), maker, int(number), name) if number.isdecimal() and len(number) < 10 else (bool(frozen), name, 0, name)
 
 
 def _pair_row(pair: tuple[str, str], record: Counts) -> PairRow:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from league.ratings import Interval
 
@@ -21,6 +22,7 @@ def report_text(report: Report) -> str:
     lines += _players(report)
     lines += _pairs(report)
     lines += [_proxy(proxy) for proxy in report.proxies]
+    lines += [best_response_text(report.best_response)] if report.best_response else []
     lines += _mix(report)
     lines += [f"note: {note}" for note in report.notes]
     return "\n".join(lines)
@@ -66,6 +68,12 @@ def _proxy(proxy: Proxy) -> str:
         f"({proxy.source}); newest snapshot apart: {found.newest.value:.3f} ({found.newest.low:.3f} to {found.newest.high:.3f})"
     )
     return told + (f"; never met: {', '.join(found.unplayed)}" if found.unplayed else "")
+
+
+def best_response_text(told: Mapping[str, Any]) -> str:
+    """One line on a ``league.evaluation.BestResponse``."""
+    after, before = Interval(**told["after"]), Interval(**told["before"])
+    return f"best response to {told['main']}: a fresh exploiter {_share(after)} after {told['frames']} frames, from {before.value:.3f}"
 
 
 def _mix(report: Report) -> list[str]:

@@ -89,14 +89,18 @@ class Journal:
                 os.fsync(file.fileno())
 
     def cut(self, size: int) -> str:
-        """Cut the file back to ``size`` bytes; says what was found, or "" when it was as long as that."""
+        """Cut the file back to ``size`` bytes, what is cut off kept beside it; says what was found, or "" when it was as long as that."""
         now = self.size
         if now > size:
             with self.path.open("rb+") as file:
                 file.seek(size)
-                rows = file.read().count(b"\n")
+                rest = file.read()
+                kept = self.path.with_name(f"{self.path.name}.cut")
+                with kept.open("ab") as aside:
+                    aside.write(rest)
                 file.truncate(size)
-            return f"{self.path.name}: cut back to the saved state; {rows} lines after it are played again"
+            rows = rest.count(b"\n")
+            return f"{self.path.name}: cut back to the saved state; {rows} lines after it are played again (kept in {kept.name})"
         if now < size:
             return f"{self.path.name}: {size - now} bytes are missing; reports from it know less than the state"
         return ""

@@ -206,6 +206,7 @@ def test_a_journal_grows_and_is_cut_back(tmp_path: Path) -> None:
     assert "1 lines after it are played again" in journal.cut(size)
     journal.append([{"n": 5}])
     assert [json.loads(line)["n"] for line in journal.path.read_text().splitlines()] == [1, 2, 5]
+    assert (tmp_path / "matches.jsonl.cut").read_text() == '{"n": 3}\n{"n": 4'
     assert "bytes are missing" in journal.cut(journal.size + 10)
     with pytest.raises(StoreError, match="cannot be read"):
         read_journal(tmp_path / "absent")
