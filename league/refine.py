@@ -1,0 +1,304 @@
+"""Refining a supervised policy by playing: actors play, a replay keeps it for two uses, V-trace corrects for what has changed since.
+
+The learner starts from ``pi_sup`` and is held near it by a KL whose weight falls (``league.losses``). Matches take turns between
+self-play, in which all seats learn, and play against scripts or frozen policies. The reward is the outcome unless pseudo-rewards
+are asked for. Every so often the policy plays the scripted pilots, always in the same worlds.
+
+Files of a run: ``<name>`` (the policy), ``metrics.jsonl`` (a line an iteration), and ``checkpoint_epoch_N`` with ``replay_N.npz``
+and ``runner_N.npz``, all of one iteration. A run in one process that is resumed goes on bit for bit as if it had never stopped;
+with processes the rollout that was being played is played again by the weights of the checkpoint.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from data.checkpoint import CheckpointError, checkpoints, keep_newest, save
+from data.progress import Progress, Report, ignore
+from league import replay as replays
+from league.arena.last_standing_pilots import PILOTS
+from league.imitate import load_policy
+from league.learner import LeagueLearner
+from league.network import ActorCritic
+from league.players import Versus, judge
+from league.ratings import Interval
+from league.refine_settings import LEARNER, SUPERVISED, Evaluation, RefineError, RefineResult, RefineSettings
+from league.replay import Replay
+from league.rollout import Match
+from league.runners.base import Runner, RunnerState, weights_of
+from league.runners.choose import make_runner
+from league.store import Journal, weights_hash
+from league.trajectories import TrajectoryError, read_arrays, write_arrays
+
+KEPT_CHECKPOINTS: Final = 2
+METRICS: Final = "metrics.jsonl"
+_REPORT_S: Final = 0.5
+
+__all__ = ["Evaluation", "RefineError", "RefineResult", "RefineSettings", "refine"]
+
+
+@dataclass(slots=True)
+class _Counters:
+    """What a checkpoint keeps beside learner, replay and runner."""
+
+    iteration: int = 0
+    next_match: int = 0
+    matches: int = 0
+    """Finished."""
+    frames: int = 0
+    """Fresh."""
+    agent_steps: int = 0
+    seconds: float = 0.0
+    """Playing and learning, evaluations left out; of earlier parts as well."""
+    metrics_bytes: int = 0
+    evaluations: list[Evaluation] = field(default_factory=list[Evaluation])
+
+
+def refine(
+    supervised: Path,
+    settings: RefineSettings | None = None,
+    run_dir: Path = Path(),
+    report: Report = ignore,
+    stop: Callable[[], bool] = lambda: False,
+    resume: bool = False,
+    name: str = "pi_rl",
+) -> RefineResult:
+    """Refine the policy ``supervised`` (a file without suffix) and write it to ``run_dir/name``.
+
+    ``stop`` is asked between iterations; what was learnt is kept then. Ctrl-C ends at once: the last checkpoint is kept. Raises
+    CheckpointError when a policy does not fit or a resumed run had other settings, RefineError when there is a run already and
+    ``resume`` is not asked for, RunnerError when actors keep dying, OSError.
+    """
+    settings = settings or RefineSettings()
+    if not resume and checkpoints(run_dir):
+        raise RefineError(f"{run_dir}: there is a run already; go on with it by --resume, or name another folder")
+    run = _Run(supervised, settings, run_dir, name)
+    try:
+        if resume:
+            run.resume()
+        interrupted = run.work(report, stop)
+        return run.result(interrupted)
+    finally:
+        run.runner.close()
+
+
+class _Run:
+    def __init__(self, supervised: Path, settings: RefineSettings, run_dir: Path, name: str) -> None:
+        self.settings, self.run_dir, self.name = settings, run_dir, name
+        network, _ = load_policy(supervised)
+        reference, _ = load_policy(supervised)
+        paid = settings.pseudo_reward_scale > 0
+        self.learner = LeagueLearner(network, reference, settings.loss, settings.update, pseudo_rewards=paid)
+        self.replay = Replay(settings.replay_settings())
+        self.frozen = {other: weights_of(load_policy(path)[0]) for other, path in settings.frozen.items()}
+        self.fixed = {**settings.fixed(), "frozen": {other: weights_hash(weights) for other, weights in self.frozen.items()}}
+        self.counters = _Counters()
+        self.journal = Journal(run_dir / METRICS)
+        self.notes: list[str] = []
+        self.saved = -1
+        """Iteration of the last checkpoint."""
+        self._saved_evaluations = 0
+        self._told_s = 0.0
+        self.runner: Runner = make_runner(settings.runner, settings.runner_settings())
+        self._set_fixed_weights(reference)
+
+    def _set_fixed_weights(self, reference: ActorCritic) -> None:
+        weights = weights_of(reference)
+        if self.settings.loss.kl_weight or self.settings.loss.kl_weight_end:
+            self.runner.set_reference(weights)
+        self.runner.set_weights(SUPERVISED, weights, 0)
+        for other, frozen in self.frozen.items():
+            self.runner.set_weights(other, frozen, 0)
+
+    # the loop
+
+    def work(self, report: Report, stop: Callable[[], bool]) -> bool:
+        """Iterations until it is done, or stopped (True)."""
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        counters, every = self.counters, self.settings.evaluate_every
+        try:
+            if every and not counters.evaluations:
+                self._evaluate(report, stop)
+            while (share := self._share_done()) < 1:
+                if stop():
+                    self._checkpoint()
+                    return True
+                self._tell(report, share)
+                self._iterate()
+                if every and counters.iteration % every == 0:
+                    self._evaluate(report, stop)
+                if counters.iteration % self.settings.checkpoint_every == 0:
+                    self._checkpoint()
+            if every and (not counters.evaluations or counters.evaluations[-1].iteration != counters.iteration):
+                self._evaluate(report, stop)
+            self._checkpoint()
+        except KeyboardInterrupt:
+            kept = f"what was learnt until iteration {self.saved} is kept" if self.saved >= 0 else "nothing was kept yet"
+            self.notes.append(f"interrupted in iteration {counters.iteration + 1}; {kept}")
+            return True
+        report(Progress("done", 1.0, 0.0, run_dir=str(self.run_dir)))
+        return False
+
+    def _share_done(self) -> float:
+        if self.settings.minutes:
+            return min(1.0, self.counters.seconds / (60 * self.settings.minutes))
+        return min(1.0, self.counters.iteration / self.settings.iterations)
+
+    def _tell(self, report: Report, share: float) -> None:
+        now_s, counters = time.monotonic(), self.counters
+        if now_s - self._told_s < _REPORT_S:
+            return
+        self._told_s = now_s
+        left_s = counters.seconds / share * (1 - share) if share > 0 else None
+        rate = counters.frames / counters.seconds if counters.seconds else 0.0
+        text = f"{counters.frames} frames, {rate:.0f}/s, {counters.matches} matches"
+        if counters.evaluations:
+            first = counters.evaluations[-1].versus[0]
+            text += f", {first.payoff.value:.2f} against {first.opponent}"
+        report(Progress(f"iteration {counters.iteration + 1}", share, left_s, text, str(self.run_dir)))
+
+    def _iterate(self) -> None:
+        began_s, counters = time.monotonic(), self.counters
+        fresh, consumed = counters.frames, self.learner.frames
+        parts: list[dict[str, float]] = []
+        for _ in range(self.settings.actor_rollouts):
+            self.runner.set_weights(LEARNER, self.learner.weights(), self.learner.version)
+            for chunk in self.runner.collect(self._next_matches, self.settings.update.unroll_steps):
+                counters.frames += chunk.frames
+                counters.agent_steps += chunk.steps
+                counters.matches += len(chunk.played)
+                if chunk.sequence is not None:
+                    self.replay.add(chunk.sequence)
+            while (batch := self.replay.draw(self.learner.version)) is not None:
+                parts.append(self.learner.update(batch.sequence))
+        spent_s = time.monotonic() - began_s
+        counters.iteration += 1
+        counters.seconds += spent_s
+        self._write_metrics(parts, spent_s, counters.frames - fresh, self.learner.frames - consumed)
+
+    def _next_matches(self, count: int) -> Sequence[Match]:
+        first = self.counters.next_match
+        self.counters.next_match += count
+        return [self.settings.match(number) for number in range(first, first + count)]
+
+    def _write_metrics(self, parts: list[dict[str, float]], spent_s: float, fresh: int, consumed: int) -> None:
+        counters, lag = self.counters, self.replay.lag
+        row: dict[str, Any] = {
+            "iteration": counters.iteration,
+            "seconds": counters.seconds,
+            "frames": counters.frames,
+            "consumed": self.learner.frames,
+            "matches": counters.matches,
+            "updates": self.learner.version,
+            "fresh_per_s": fresh / spent_s,
+            "consumed_per_s": consumed / spent_s,
+            "lag_mean": lag.mean,
+            "pushed_out": self.replay.counts.pushed_out,
+        }
+        row["losses"] = {key: float(np.mean([p[key] for p in parts])) for key in (parts[0] if parts else ())}
+        self.journal.append([row])
+
+    def _evaluate(self, report: Report, stop: Callable[[], bool]) -> None:
+        """Against the pilots; one that was stopped half-way is forgotten."""
+        counters, settings = self.counters, self.settings
+        told = Progress(f"evaluates after iteration {counters.iteration}", self._share_done(), run_dir=str(self.run_dir))
+        report(told)
+        versus = judge(self.learner.network, matches=settings.evaluate_matches, ships=settings.ships, seed=settings.seed, stop=stop)
+        found = Evaluation(counters.iteration, counters.frames, counters.seconds, tuple(versus))
+        if len(versus) == len(PILOTS):
+            counters.evaluations.append(found)
+            self.journal.append([{"evaluation": found.to_json()}])
+
+    # what is kept
+
+    def _about(self) -> dict[str, Any]:
+        counters = self.counters
+        told = {name: getattr(counters, name) for name in ("iteration", "next_match", "matches", "frames", "agent_steps", "seconds")}
+        evaluations = [one.to_json() for one in counters.evaluations]
+        return {"settings": self.fixed, **told, "metrics_bytes": self.journal.size, "evaluations": evaluations}
+
+    def _checkpoint(self) -> None:
+        """Replay and worlds first, the checkpoint that names them last; then the policy, and older ones go."""
+        number = self.counters.iteration
+        if (self.saved, self._saved_evaluations) == (number, len(self.counters.evaluations)):
+            return
+        self.replay.save(self.run_dir / f"replay_{number}.npz")
+        state = self.runner.state()
+        write_arrays(self.run_dir / f"runner_{number}.npz", state.arrays, state.head)
+        about = self._about()
+        self.learner.save(self.run_dir / f"checkpoint_epoch_{number}", about, "checkpoint of refinement")
+        save(self.run_dir / self.name, self.learner.weights(), self.learner.card("pi_rl", about))
+        self.saved, self._saved_evaluations = number, len(self.counters.evaluations)
+        keep_newest(self.run_dir, KEPT_CHECKPOINTS)
+        kept = {path.name.rsplit("_", 1)[1] for path in checkpoints(self.run_dir)}
+        for old in [*self.run_dir.glob("replay_*.npz"), *self.run_dir.glob("runner_*.npz")]:
+            if old.stem.rsplit("_", 1)[1] not in kept:
+                old.unlink(missing_ok=True)
+
+    def resume(self) -> None:
+        """Go on from the newest checkpoint that is whole, with its replay and worlds."""
+        found = checkpoints(self.run_dir)
+        for path in found:
+            number = path.name.rsplit("_", 1)[1]
+            try:
+                replay = replays.restore(self.run_dir / f"replay_{number}.npz")
+                state = RunnerState(*read_arrays(self.run_dir / f"runner_{number}.npz"))
+                about = self.learner.restore(path)
+            except (TrajectoryError, CheckpointError, OSError) as error:
+                if isinstance(error, CheckpointError) and "made with" in str(error):
+                    raise
+                self.notes.append(f"{error}; falling back to the checkpoint before")
+                continue
+            self._restore(path, about, replay, state)
+            return
+        if found:
+            raise CheckpointError(f"{self.run_dir}: none of {len(found)} checkpoints is whole; start a new run in another folder")
+        self.notes.append(f"{self.run_dir}: no checkpoint to go on from; starting anew")
+
+    def _restore(self, path: Path, about: dict[str, Any], replay: Replay, state: RunnerState) -> None:
+        theirs, mine = about.get("settings", {}), _plain(self.fixed)
+        changed = [f"{key}: made with {theirs.get(key)}, here {value}" for key, value in mine.items() if theirs.get(key) != value]
+        if changed:
+            raise CheckpointError(f"{path}: {'; '.join(changed)}. Resume with the same settings, or start a new run")
+        self.runner.restore(state)
+        self.replay = replay
+        told = {key: about[key] for key in ("iteration", "next_match", "matches", "frames", "agent_steps", "seconds", "metrics_bytes")}
+        self.counters = _Counters(**told, evaluations=[_evaluation(one) for one in about["evaluations"]])
+        note = self.journal.cut(self.counters.metrics_bytes)
+        self.notes += [f"resumed after iteration {self.counters.iteration}", *([note] if note else [])]
+        self.saved, self._saved_evaluations = self.counters.iteration, len(self.counters.evaluations)
+
+    def result(self, interrupted: bool) -> RefineResult:
+        counters = self.counters
+        if interrupted and self.saved >= 0:
+            self.notes.append(f"stopped after iteration {self.saved}; go on with --resume")
+        return RefineResult(
+            self.run_dir / self.name,
+            counters.iteration,
+            counters.frames,
+            self.learner.frames,
+            counters.matches,
+            counters.seconds,
+            tuple(counters.evaluations),
+            interrupted,
+            tuple(self.notes),
+        )
+
+
+def _plain(value: Any) -> Any:
+    import json
+
+    return json.loads(json.dumps(value))
+
+
+def _evaluation(told: dict[str, Any]) -> Evaluation:
+    versus = tuple(
+        Versus(v["opponent"], v["opponents"], v["matches"], Interval(**v["payoff"]), Interval(**v["first"])) for v in told["versus"]
+    )
+    return Evaluation(told["iteration"], told["frames"], told["seconds"], versus)

@@ -1,0 +1,202 @@
+"""Refinement: what is counted, told, kept and resumed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from data import checkpoint
+from data.checkpoint import CheckpointError
+from data.progress import Progress
+from league.imitate import load_policy
+from league.learner import LeagueLearner
+from league.losses import LossSettings, UpdateSettings
+from league.network import ActorCritic
+from league.players import Versus
+from league.ratings import Interval
+from league.refine import RefineError, RefineSettings, refine
+from league.rollout import RolloutSettings
+
+SETTINGS = RefineSettings(
+    iterations=4,
+    actor_rollouts=1,
+    worlds=4,
+    episode_steps=60,
+    runner="in-process",
+    update=UpdateSettings(unroll_steps=16, sequences=4),
+    evaluate_every=0,
+    checkpoint_every=1,
+)
+
+
+@pytest.fixture(scope="module")
+def supervised(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("sup") / "pi_sup"
+    LeagueLearner(ActorCritic(16)).save(path, role="pi_sup")
+    return path
+
+
+def rows(run_dir: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_a_run_learns_counts_and_keeps_its_files(supervised: Path, tmp_path: Path) -> None:
+    told: list[Progress] = []
+    made = refine(supervised, SETTINGS, tmp_path, told.append)
+    assert (made.iterations, made.interrupted) == (4, False)
+    found = rows(tmp_path)
+    assert [row["iteration"] for row in found] == [1, 2, 3, 4]
+    assert found[0]["losses"]["mean_ratio"] == pytest.approx(1.0, abs=0.05)
+    assert found[-1]["frames"] == made.frames > 0
+    assert found[-1]["consumed"] == made.consumed <= 2 * made.frames
+    assert made.consumed > 1.5 * made.frames
+    assert found[-1]["pushed_out"] == 0
+    assert made.matches == found[-1]["matches"] == 4
+    policy, card = load_policy(tmp_path / "pi_rl")
+    assert card["role"] == "pi_rl"
+    before, _ = load_policy(supervised)
+    assert any(not torch.equal(a, b) for a, b in zip(policy.parameters(), before.parameters(), strict=True))
+    assert sorted(p.name for p in tmp_path.glob("*_[0-9]*.npz")) == ["replay_3.npz", "replay_4.npz", "runner_3.npz", "runner_4.npz"]
+    assert told[-1].done == 1.0
+    assert told[-1].eta_s == 0.0
+    with pytest.raises(RefineError, match="there is a run already"):
+        refine(supervised, SETTINGS, tmp_path)
+
+
+def test_resumed_it_is_bit_equal_to_a_run_that_never_stopped(supervised: Path, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, opponents=("self", "pi_sup"), checkpoint_every=100)
+    whole = refine(supervised, settings, tmp_path / "whole")
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked == 3
+
+    first = refine(supervised, settings, tmp_path / "parts", stop=stop)
+    assert first.interrupted
+    assert first.iterations == 2
+    # What a killed process wrote after its checkpoint is cut off.
+    with (tmp_path / "parts" / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 3}\n')
+    second = refine(supervised, settings, tmp_path / "parts", resume=True)
+    assert not second.interrupted
+    assert any("cut back" in note for note in second.notes)
+    mine, theirs = (checkpoint.load(tmp_path / part / "checkpoint_epoch_4") for part in ("whole", "parts"))
+    assert mine.tensors.keys() == theirs.tensors.keys()
+    assert all(np.array_equal(values, theirs.tensors[name]) for name, values in mine.tensors.items())
+    timeless = [
+        [{k: v for k, v in row.items() if "_s" not in k and k != "seconds"} for row in rows(tmp_path / p)] for p in ("whole", "parts")
+    ]
+    assert timeless[0] == timeless[1]
+    assert (whole.frames, whole.matches, whole.consumed) == (second.frames, second.matches, second.consumed)
+
+
+def test_a_torn_checkpoint_falls_back_and_other_settings_are_refused(supervised: Path, tmp_path: Path) -> None:
+    refine(supervised, SETTINGS, tmp_path)
+    replay = tmp_path / "replay_4.npz"
+    replay.write_bytes(replay.read_bytes()[:100])
+    made = refine(supervised, replace(SETTINGS, iterations=5), tmp_path, resume=True)
+    assert made.iterations == 5
+    assert any("falling back" in note for note in made.notes)
+    assert any("resumed after iteration 3" in note for note in made.notes)
+    with pytest.raises(CheckpointError, match="worlds: made with 4, here 5"):
+        refine(supervised, replace(SETTINGS, worlds=5), tmp_path, resume=True)
+    with pytest.raises(CheckpointError, match="recipe: made with"):
+        refine(supervised, replace(SETTINGS, loss=LossSettings(upgo_weight=0.0)), tmp_path, resume=True)
+    for path in tmp_path.glob("*.npz"):
+        path.unlink()
+    with pytest.raises(CheckpointError, match="none of 2 checkpoints is whole"):
+        refine(supervised, SETTINGS, tmp_path, resume=True)
+    shutil.rmtree(tmp_path)
+    again = refine(supervised, replace(SETTINGS, iterations=1), tmp_path, resume=True)
+    assert any("starting anew" in note for note in again.notes)
+
+
+def test_it_is_evaluated_before_between_and_after_in_the_same_worlds(
+    supervised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, object]] = []
+
+    def judge(network: ActorCritic, **how: Any) -> list[Versus]:
+        asked.append({k: v for k, v in how.items() if k != "stop"})
+        rate = Interval(len(asked) / 10, 0.0, 1.0)
+        return [Versus(name, 3, how["matches"], rate, rate) for name in ("expert", "novice", "random")]
+
+    monkeypatch.setattr("league.refine.judge", judge)
+    made = refine(supervised, replace(SETTINGS, iterations=3, evaluate_every=2, evaluate_matches=5), tmp_path)
+    assert [e.iteration for e in made.evaluations] == [0, 2, 3]
+    assert asked == [{"matches": 5, "ships": 4, "seed": 0}] * 3
+    assert made.evaluations[0].frames == 0 < made.evaluations[1].frames < made.frames
+    assert "against 3 expert: ranks above one of them 0.300" in made.text()
+    assert json.loads(json.dumps(made.to_json()))["evaluations"][2]["versus"][0]["payoff"]["value"] == 0.3
+    again = refine(supervised, replace(SETTINGS, iterations=4, evaluate_every=2, evaluate_matches=5), tmp_path, resume=True)
+    assert again.evaluations[:3] == made.evaluations
+    assert [e.iteration for e in again.evaluations] == [0, 2, 3, 4]
+
+
+def test_matches_take_turns_and_frozen_policies_fly(supervised: Path, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, iterations=1, opponents=("self", "expert", "old"), frozen={"old": supervised})
+    assert settings.match(0).learning == (True,) * 4
+    assert settings.match(1).players == ("learner", "expert", "expert", "expert")
+    assert settings.match(5).players == ("learner", "old", "old", "old")
+    assert settings.match(5).learning == (True, False, False, False)
+    made = refine(supervised, settings, tmp_path)
+    learning_seats = sum(sum(settings.match(i).learning) for i in range(4))
+    assert made.frames == 16 * learning_seats
+
+
+def test_pseudo_rewards_bring_their_own_discount_and_processes_play_the_same(supervised: Path, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, iterations=2, pseudo_reward_scale=0.1)
+    alone = refine(supervised, settings, tmp_path / "a")
+    assert checkpoint.read_card(alone.path)["recipe"]["gamma"] == LossSettings().gamma_pseudo_rewards
+    apart = refine(supervised, replace(settings, runner="processes"), tmp_path / "b")
+    assert (apart.iterations, apart.frames) == (2, alone.frames)
+    resumed = refine(supervised, replace(settings, runner="processes", iterations=3), tmp_path / "b", resume=True)
+    assert resumed.iterations == 3
+    assert resumed.frames > apart.frames
+
+
+def test_ctrl_c_keeps_the_last_checkpoint(supervised: Path, tmp_path: Path) -> None:
+    def stop() -> bool:
+        if (tmp_path / "checkpoint_epoch_2.safetensors").exists():
+            raise KeyboardInterrupt
+        return False
+
+    made = refine(supervised, SETTINGS, tmp_path, stop=stop)
+    assert made.interrupted
+    assert "what was learnt until iteration 2 is kept" in " ".join(made.notes)
+    assert refine(supervised, SETTINGS, tmp_path, resume=True).iterations == 4
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("iterations", 0, "iterations 0"),
+        ("minutes", -1.0, "minutes -1"),
+        ("opponents", (), "opponents none"),
+        ("opponents", ("nobody",), "opponents nobody; use some of expert"),
+        ("frozen", {"expert": Path("x")}, "frozen expert; that name is taken"),
+        ("runner", "threads", "runner 'threads'"),
+        ("worlds", 0, "worlds 0"),
+    ],
+)
+def test_settings_out_of_range_are_named(field: str, value: object, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        replace(SETTINGS, **{field: value})
+
+
+def test_parts_of_the_settings_agree() -> None:
+    assert SETTINGS.runner_settings().rollout == RolloutSettings(4, 4, 60, 0)
+    assert SETTINGS.replay_settings().capacity >= 16 + 4
+    assert replace(SETTINGS, learner_updates=3).replay_settings().reuse == 6
+    assert "minutes" not in SETTINGS.fixed()
+    json.dumps(SETTINGS.fixed())
