@@ -22,6 +22,9 @@ from league.trajectories import TrajectorySequence
 PLAY_DONE: Final = 0.2
 LEARNT_DONE: Final = 0.9
 """Shares of the whole work at which play is gathered and learning is over: guesses that only the bar knows."""
+EXPERTS: Final = ("expert",) * 4
+"""With 1,000 sequences of mixed matches alone the policy's payoff against experts was 0.18, with 2,000 of experts among themselves 0.27
+(four epochs of batches of 512): whom it is to meet should be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class FirstPolicySettings:
     feedback_dir: Path | None = None
     live_dir: Path | None = None
     pilot_matches: int = 0
-    """Matches of two experts, a novice and a random pilot whose experts are imitated as well."""
+    """Matches of scripted pilots whose experts are imitated as well: half of experts alone, half with a novice and a random one."""
     judge_matches: int = 400
     """Matches against each kind of pilot afterwards; 0: none."""
     imitation: ImitationSettings = field(default_factory=ImitationSettings)
@@ -90,7 +93,10 @@ def gather_play(
     notes = loaded.report.notes
     if settings.pilot_matches:
         notes = [note for note in notes if not note.startswith("no play was found")]
-        sequences += pilot_play(settings.pilot_matches, seed=settings.imitation.seed, report=report, stop=stop)
+        seed, mixed = settings.imitation.seed, settings.pilot_matches // 2
+        sequences += pilot_play(settings.pilot_matches - mixed, EXPERTS, seed=seed, report=report, stop=stop)
+        if mixed:
+            sequences += pilot_play(mixed, seed=seed + 1, report=report, stop=stop)
     return sequences, data_report(sequences, loaded.report.files, notes)
 
 

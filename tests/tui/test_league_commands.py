@@ -83,7 +83,8 @@ def test_imitation_of_files_prints_accuracy_beside_baselines(run: Run, tmp_path:
 def test_pilots_alone_are_enough_and_json_tells_it_all(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("imitate", *SMALL, "--epochs", "1", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["data"]["sequences"] == 6
+    assert found["data"]["sequences"] == 2 * 4 + 1 * 2, "two matches of four experts, one with two"
+    assert found["data"]["episodes"] == 3
     assert re.fullmatch(r"models/league/\d{8}T\d{6}Z/pi_sup", found["policy"])
     assert (tmp_path / "w" / (found["policy"] + ".safetensors")).is_file()
     assert set(found["heads"]["fire"]) >= {"accuracy", "majority", "persistence"}
