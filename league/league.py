@@ -201,7 +201,7 @@ class _League:
         except KeyboardInterrupt:  # in the middle of an iteration nothing fits together: the last save stands
             self.notes.append("interrupted; what was played since the last save is played again when it goes on")
             return True
-        if self._dirty or first == self.iterations:
+        if self._dirty:
             self._save()
         return self.iterations < total
 
