@@ -49,6 +49,8 @@ class RefineSettings:
     worlds: int = 64
     """Of each actor."""
     actors: int = 1
+    stagger: int = 8
+    """A rollout begins matches in at most one of so many worlds, so that they do not all end together."""
     runner: RunnerName = "processes"
     episode_steps: int = EPISODE_STEPS
     pseudo_reward_scale: float = 0.0
@@ -90,7 +92,7 @@ class RefineSettings:
     def runner_settings(self) -> RunnerSettings:
         """Of the runner."""
         rollout = RolloutSettings(self.worlds, self.ships, self.episode_steps, self.seed, self.pseudo_reward_scale, self.draw_reward)
-        return RunnerSettings(rollout, self.actors, self.update.unroll_steps, ahead=self.runner == "processes")
+        return RunnerSettings(rollout, self.actors, self.update.unroll_steps, self.stagger, ahead=self.runner == "processes")
 
     def replay_settings(self) -> ReplaySettings:
         """Of the replay: room for all that one rollout brings and for what is left of the one before."""

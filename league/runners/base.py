@@ -45,6 +45,9 @@ class RunnerSettings:
     actors: int = 1
     unroll: int = 64
     """Steps of a rollout at most."""
+    stagger: int = 1
+    """A rollout begins matches in at most one of so many worlds of an actor, rounded up; 1: in all that are free. Above 1 it keeps
+    matches from beginning, and so from being paid, all at once: some 8 suits matches that last 10 rollouts."""
     ahead: bool = False
     """Processes only: the next rollout begins before ``collect`` returns, so that actors play while the learner learns. Their weights
     are then one ``collect`` older."""
@@ -52,9 +55,13 @@ class RunnerSettings:
     """Processes only: an actor that is silent for so long is stopped and started anew."""
 
     def __post_init__(self) -> None:
-        for name, (low, high) in {"actors": (1, 1024), "unroll": (1, 100_000), "patience_s": (0.1, 1e6)}.items():
+        for name, (low, high) in {"actors": (1, 1024), "unroll": (1, 100_000), "stagger": (1, 65_536), "patience_s": (0.1, 1e6)}.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"runner settings: {name} {getattr(self, name)}; use {low} to {high}")
+
+    def to_begin(self, idle: list[int]) -> list[int]:
+        """Those of an actor's free worlds in which the next rollout begins a match."""
+        return idle[: -(-self.rollout.worlds // self.stagger)]
 
 
 class Runner(Protocol):

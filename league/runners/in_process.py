@@ -21,7 +21,7 @@ class InProcessRunner:
         self._policies.set_reference(weights)
 
     def collect(self, matches: NextMatches, unroll: int) -> list[Chunk]:
-        for actor, mine in zip(self._actors, share_out([a.idle for a in self._actors], matches), strict=True):
+        for actor, mine in zip(self._actors, share_out([self.settings.to_begin(a.idle) for a in self._actors], matches), strict=True):
             actor.begin(mine)
         return [actor.rollout(self._policies.by_player, unroll, self._policies.reference) for actor in self._actors]
 

@@ -244,7 +244,7 @@ class ProcessRunner:
             return
         if not 1 <= unroll <= self.settings.unroll:
             raise ValueError(f"runner: unroll {unroll}; its memory holds 1 to {self.settings.unroll} steps")
-        shared = share_out([[] if worker.begun else worker.idle for worker in free], matches)
+        shared = share_out([[] if worker.begun else self.settings.to_begin(worker.idle) for worker in free], matches)
         for mine in shared:
             for match in mine.values():
                 checked_match(match, self.settings.rollout.ships)

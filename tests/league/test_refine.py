@@ -29,6 +29,7 @@ SETTINGS = RefineSettings(
     actor_rollouts=1,
     worlds=4,
     episode_steps=60,
+    stagger=1,
     runner="in-process",
     update=UpdateSettings(unroll_steps=16, sequences=4),
     evaluate_every=0,

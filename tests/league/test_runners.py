@@ -101,6 +101,14 @@ def test_fewer_matches_than_asked_leave_worlds_idle_and_more_are_refused() -> No
         runner.collect(lambda n: [one] * 7, 8)
 
 
+def test_staggered_worlds_begin_one_after_another() -> None:
+    runner = ready(InProcessRunner(replace(SETTINGS, rollout=replace(SETTINGS.rollout, worlds=5), stagger=3)))
+    matches = lister()
+    living = [sum(c.steps for c in runner.collect(matches, 2)) // (4 * 2) for _ in range(4)]
+    assert living == [4, 8, 10, 10]
+    assert [m.number for m in runner.drop()] == [0, 1, 4, 5, 8, 2, 3, 6, 7, 9]
+
+
 def test_weights_are_copied_and_those_that_fit_nothing_are_refused() -> None:
     weights = weights_of(network(0))
     runner = ready(InProcessRunner(SETTINGS))
