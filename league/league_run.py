@@ -55,6 +55,8 @@ class LeagueRun:
     """Of each learner."""
     worlds: int = 64
     """Of each actor."""
+    stagger: int = 8
+    """A rollout begins matches in at most one of so many worlds, so that they do not all end together."""
     seed: int = 0
     episode_steps: int = EPISODE_STEPS
     """After which a match is cut."""
@@ -74,7 +76,7 @@ class LeagueRun:
     def __post_init__(self) -> None:
         ranges = {
             "rounds": (1, 10**9), "rl_iterations_per_round": (1, 10**6), "actor_rollouts": (1, 10**4), "learner_updates": (1, 1000),
-            "ships": (FEWEST_SHIPS, MOST_SHIPS), "actors": (1, 1024), "worlds": (1, 10**5), "seed": (0, 2**31 - 1),
+            "ships": (FEWEST_SHIPS, MOST_SHIPS), "actors": (1, 1024), "worlds": (1, 10**5), "stagger": (1, 65_536), "seed": (0, 2**31 - 1),
             "episode_steps": (1, 10**6), "draw_reward": (-1, 1),
         }  # fmt: skip
         for name, (low, high) in ranges.items():
@@ -89,7 +91,9 @@ class LeagueRun:
     def runner_settings(self) -> RunnerSettings:
         """Of each learner's runner."""
         rollout = RolloutSettings(self.worlds, self.ships, self.episode_steps, self.seed, self.pseudo_reward_scale, self.draw_reward)
-        return RunnerSettings(rollout, self.actors, self.updates.unroll_steps, self.ahead)
+        return RunnerSettings(
+            rollout, self.actors, self.updates.unroll_steps, self.stagger, ahead=self.ahead and self.runner == "processes"
+        )
 
     def replay_settings(self, seed: int) -> ReplaySettings:
         """Of each learner's replay: room for all that one rollout brings, and for what is left of the one before."""

@@ -75,7 +75,7 @@ class JobRunner:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._jobs: dict[str, _Job] = {}
-        self._ended_alone: list[JobState] = []  # while no engine looked
+        self._ended_alone: list[JobState] = []  # while nobody polled: not told of yet
         self._adopt()
 
     def start(self, kind: str, title: str, arguments: dict[str, Any]) -> str:
@@ -130,7 +130,7 @@ class JobRunner:
             raise ValueError(f"no running job {job_id}; running: {', '.join(self.running()) or 'none'}")
         if not job.stop_asked_s:
             job.stop_asked_s = time.monotonic()
-        self.poll()
+        self._ended_alone = self.poll()  # whoever ended in this very moment is told of by the next poll
         return f"{job.state.title}: asked to save and stop"
 
     def running(self) -> list[str]:
@@ -171,7 +171,7 @@ class JobRunner:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     job.process.wait(2.0)
             job.stop_asked_s = job.stop_asked_s or time.monotonic()
-        self.poll()
+        self._ended_alone = self.poll()
         return [job.state.title for job in running]
 
     def release(self) -> list[str]:

@@ -110,6 +110,16 @@ def test_a_job_of_an_earlier_engine_is_taken_up_and_can_be_stopped(tmp_path: Pat
         process.wait()
 
 
+def test_a_job_that_ends_as_it_is_being_stopped_is_told_of(tmp_path: Path) -> None:
+    process = sleeper(tmp_path)
+    jobs = left_behind(tmp_path / "jobs" / "j1", identity(process.pid), gone())
+    process.kill()
+    process.wait()
+    jobs.stop("j1")
+    assert [job.phase for job in jobs.poll()] == ["cancelled"]
+    assert jobs.poll() == []
+
+
 def test_a_pid_that_was_used_again_is_not_taken_for_the_job(tmp_path: Path) -> None:
     process = sleeper(tmp_path)
     try:

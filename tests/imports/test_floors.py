@@ -36,8 +36,9 @@ def is_constant(node: ast.expr | None, value: object) -> bool:
     return isinstance(node, ast.Constant) and node.value is value
 
 
-def is_spawn(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value == "spawn"
+def starts_afresh(node: ast.expr | None) -> bool:
+    """``forkserver`` forks too, but from a fresh process that has imported modules and done nothing else."""
+    return isinstance(node, ast.Constant) and node.value in {"spawn", "forkserver"}
 
 
 def forks(tree: ast.AST) -> list[tuple[ast.AST, str]]:
@@ -48,7 +49,7 @@ def forks(tree: ast.AST) -> list[tuple[ast.AST, str]]:
         if last in {"fork", "forkpty"} and name.partition(".")[0] in {"os", "pty", "fork", "forkpty"}:
             found.append((call, f"{name}: processes are spawned, never forked"))
         elif last in {"get_context", "set_start_method"}:
-            if not is_spawn(call.args[0] if call.args else keyword(call, "method")):
+            if not starts_afresh(call.args[0] if call.args else keyword(call, "method")):
                 found.append((call, f"{name}: say 'spawn'"))
         elif name in {f"{m}.{what}" for m in ("multiprocessing", "mp") for what in ("Process", "Pool", "Queue", "Pipe", "Manager")}:
             found.append((call, f"{name}: take it from get_context('spawn')"))
@@ -115,7 +116,14 @@ def test_the_search_for_forks_finds_them(code: str) -> None:
     assert forks(ast.parse(code))
 
 
-@pytest.mark.parametrize("code", ["multiprocessing.get_context('spawn').Process(target=f)", "DataLoader(rows, num_workers=0)"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "multiprocessing.get_context('spawn').Process(target=f)",
+        "multiprocessing.get_context('forkserver').Process(target=f)",
+        "DataLoader(rows, num_workers=0)",
+    ],
+)
 def test_the_search_for_forks_lets_spawning_pass(code: str) -> None:
     assert not forks(ast.parse(code))
 

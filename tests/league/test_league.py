@@ -49,6 +49,7 @@ def small(pi_sup: Path, **changes: Any) -> LeagueRun:
         "rl_iterations_per_round": 2,
         "ships": 2,
         "worlds": 4,
+        "stagger": 1,
         "runner": "in-process",
         "episode_steps": 40,
         "pseudo_reward_scale": 0.5,
@@ -251,6 +252,16 @@ def test_exploiters_start_anew_from_the_supervised_policy(pi_sup: Path, tmp_path
     snapshot = LeagueStore(tmp_path).found_snapshots(["main_exploiter-1@1"])["main_exploiter-1@1"]
     assert snapshot != weights_hash(supervised)  # frozen before it was reset
     assert not [n for n, match in state.state["open"].items() if match[0] == "main_exploiter-1"]
+
+
+def test_settings_reach_the_runner() -> None:
+    run = LeagueRun(runner="processes", actors=3, worlds=5, stagger=4, updates=UpdateSettings(unroll_steps=32))
+    told = run.runner_settings()
+    assert (told.actors, told.rollout.worlds, told.stagger, told.unroll, told.ahead) == (3, 5, 4, 32, True)
+    assert not replace(run, ahead=False).runner_settings().ahead
+    assert not replace(run, runner="in-process").runner_settings().ahead
+    with pytest.raises(LeagueError, match="stagger 0"):
+        replace(run, stagger=0)
 
 
 def test_settings_that_differ_are_told_and_change_nothing(pi_sup: Path, whole: Path, tmp_path: Path) -> None:
