@@ -15,7 +15,7 @@ from engine.runtime.progress import EtaReport, Progress, Report, part
 if TYPE_CHECKING:
     from engine.evaluate import Evaluation
 
-PLAY_MINUTES: Final = 17.0
+PLAY_MINUTES: Final = 15.0
 SESSIONS: Final = 4
 EPISODES: Final = 12
 DISPLACED: Final = 0.1

@@ -46,7 +46,7 @@ from trainers.sampling import SamplingSettings, lagged, resample, unchanged
 HELD_S = 0.3
 """Inputs that are down longer than this in the median are held by the policy, not only tapped."""
 KEY_TOLERANCE_S = 0.5
-KEY_RECALL = 2.0
+KEY_RECALL = 4.0
 """Keys are tuned to be found within this time, recall weighing so many times as much as precision."""
 BEFORE_S = 0.5
 """The baseline of the point is the cursor so long before the click: in the very tick it lies there already."""
