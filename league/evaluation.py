@@ -26,7 +26,7 @@ from league.matchmaking import Matchmaker
 from league.payoff import pair_scores
 from league.ratings import Interval, wilson
 from league.rollout import Match, Played
-from league.runners.base import weights_of
+from league.runners.base import RunnerSettings, weights_of
 from league.runners.in_process import InProcessRunner
 from league.store import BEST_RESPONSE, EVALUATION, LeagueStore, StoreError
 from league.trainee import Trainee, Weights
@@ -107,9 +107,8 @@ def duels(
     run: LeagueRun, a: str, b: str, weights: Mapping[str, Weights], matches: int, stop: Callable[[], bool] = lambda: False
 ) -> list[Played] | None:
     """``matches`` matches of ``a`` among copies of ``b``, by number; None when stopped. All pairs meet in the same worlds."""
-    settings = run.runner_settings()
-    rollout = replace(settings.rollout, worlds=min(WORLDS, matches), seed=_HELD_OUT + run.seed)
-    runner = InProcessRunner(replace(settings, rollout=rollout, actors=1))
+    rollout = replace(run.runner_settings().rollout, worlds=min(WORLDS, matches), seed=_HELD_OUT + run.seed)
+    runner = InProcessRunner(RunnerSettings(rollout, unroll=_UNROLL))
     for player in (a, b):
         runner.set_weights(player, weights[player], 0)
     players = (a, *(b,) * (run.ships - 1))

@@ -326,13 +326,12 @@ def _tuned(hazard: NDArray[Any], true: NDArray[np.int64], tick_s: float, is_key:
     """Threshold and refractory ticks of an input, and its F1 within two ticks.
 
     A click is wanted at its moment. A key is wanted at all: one that is not pressed leaves the game in a state that no person let
-    last, so that nothing was learnt of it and the policy may never press it; one pressed in vain costs little.
+    last, so that nothing was learnt of it and the policy may never press it; one pressed in vain costs less.
     """
-    threshold, refractory, f1 = metrics.tune_onsets(hazard, true)
-    if is_key and len(true):
-        threshold, refractory, _ = metrics.tune_onsets(hazard, true, max(2, round(KEY_TOLERANCE_S / tick_s)), beta=KEY_RECALL)
-        f1 = metrics.onset_score(metrics.fire(hazard, threshold, refractory), true, 2).f1
-    return threshold, refractory, f1
+    if not is_key or not len(true):
+        return metrics.tune_onsets(hazard, true)
+    threshold, refractory, _ = metrics.tune_onsets(hazard, true, max(2, round(KEY_TOLERANCE_S / tick_s)), beta=KEY_RECALL)
+    return threshold, refractory, metrics.onset_score(metrics.fire(hazard, threshold, refractory), true, 2).f1
 
 
 def _rows_before(stretch: NDArray[np.int64], rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:

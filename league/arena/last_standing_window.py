@@ -19,7 +19,7 @@ from league.arena.last_standing_board import flyers
 from league.arena.last_standing_match import FIRE, Matches
 from league.arena.last_standing_view import SIZE, Painter
 from league.arena.looks import CLASSIC, Look
-from league.arena.sdl import open_window
+from league.arena.sdl import open_window, place_of, wait_until
 from league.arena.window import CATCH_UP_STEPS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class LastStandingWindow:
         gc.freeze()
         due_ns = time.monotonic_ns()
         while not self.closing.is_set() and not stop():
-            self._wait(due_ns)
+            wait_until(due_ns, self.closing, self.take_events)
             behind = (time.monotonic_ns() - due_ns) // STEP_NS
             due_ns += (behind + 1) * STEP_NS
             self.take_events(self._pygame.event.get())
@@ -68,18 +68,6 @@ class LastStandingWindow:
 
     def close(self) -> None:
         self._pygame.display.quit()
-
-    def _wait(self, due_ns: int) -> None:
-        while not self.closing.is_set():
-            left_ns = due_ns - time.monotonic_ns()
-            if left_ns <= 0:
-                return
-            if left_ns < 2_000_000:
-                time.sleep(left_ns / 1e9)
-                return
-            event = self._pygame.event.wait(int(left_ns // 1_000_000) - 1)
-            if event.type != self._pygame.NOEVENT:
-                self.take_events([event])
 
     def take_events(self, events: list[pygame.event.Event]) -> None:
         """Keys, buttons and what becomes of the window."""
@@ -103,8 +91,7 @@ class LastStandingWindow:
                 self._visible = True
 
     def _point(self, pos: tuple[int, int]) -> None:
-        width, height = self._pygame.display.get_window_size()
-        self._cursor = (min(1.0, max(0.0, (pos[0] + 0.5) / width)), min(1.0, max(0.0, (pos[1] + 0.5) / height)))
+        self._cursor = place_of(pos)
         self.matches.hand.aim_px = (self._cursor[0] * SIZE[0], self._cursor[1] * SIZE[1])
 
     def _key(self, key: int, scancode: int, down: bool) -> None:

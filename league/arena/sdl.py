@@ -10,6 +10,9 @@ import ctypes
 import math
 import os
 import sys
+import threading
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from league.arena import sprites
@@ -55,6 +58,30 @@ def open_window(size: tuple[int, int], title: str, driver: str | None = None, po
     except pygame.error as error:
         where = f"display {os.environ.get('DISPLAY')!r}" if chosen == "x11" else f"the video driver {chosen or 'of this platform'}"
         raise DisplayError(f"arena window: {where} cannot be opened ({error}){_missing_libraries()}") from error
+
+
+def wait_until(due_ns: int, closing: threading.Event, take: Callable[[list[pygame.event.Event]], None]) -> None:
+    """Sleep until the deadline (monotonic clock) or until ``closing``; events that come meanwhile are taken, and so dated, at once."""
+    import pygame
+
+    while not closing.is_set():
+        left_ns = due_ns - time.monotonic_ns()
+        if left_ns <= 0:
+            return
+        if left_ns < 2_000_000:
+            time.sleep(left_ns / 1e9)
+            return
+        event = pygame.event.wait(int(left_ns // 1_000_000) - 1)
+        if event.type != pygame.NOEVENT:
+            take([event])
+
+
+def place_of(pos: tuple[int, int]) -> tuple[float, float]:
+    """Window px to 0..1 of the picture."""
+    import pygame
+
+    width, height = pygame.display.get_window_size()
+    return (min(1.0, max(0.0, (pos[0] + 0.5) / width)), min(1.0, max(0.0, (pos[1] + 0.5) / height)))
 
 
 def _missing_libraries() -> str:

@@ -27,7 +27,7 @@ from league.arena.flight import STEP_NS, Autopilot, Flight
 from league.arena.looks import CLASSIC, LOOKS, look_named
 from league.arena.pilots import PILOTS
 from league.arena.render import SIZE, Painter
-from league.arena.sdl import DisplayError, open_window
+from league.arena.sdl import DisplayError, open_window, place_of, wait_until
 from league.arena.skirmish import RULES_VERSION
 from league.arena.truth import objects
 from league.arena.truth_socket import Client, Message, TruthServer, TruthSocketError, state_to_json
@@ -114,7 +114,7 @@ class ArenaWindow:
         gc.freeze()
         due_ns = time.monotonic_ns()
         while not self.closing.is_set():
-            self._wait(due_ns)
+            wait_until(due_ns, self.closing, self._take_events)
             now_ns = time.monotonic_ns()
             behind = (now_ns - due_ns) // STEP_NS
             skipped = max(0, behind - CATCH_UP_STEPS + 1)
@@ -132,28 +132,15 @@ class ArenaWindow:
             self._server.close()
         self._pygame.display.quit()
 
-    def _wait(self, due_ns: int) -> None:
-        """Sleep until the deadline; events that come meanwhile are taken, and so dated, at once."""
-        while not self.closing.is_set():
-            left_ns = due_ns - time.monotonic_ns()
-            if left_ns <= 0:
-                return
-            if left_ns < 2_000_000:
-                time.sleep(left_ns / 1e9)
-                return
-            event = self._pygame.event.wait(int(left_ns // 1_000_000) - 1)
-            if event.type != self._pygame.NOEVENT:
-                self._take_events([event])
-
     def _take_events(self, events: list[pygame.event.Event]) -> None:
         pg = self._pygame
         for event in events:
             if event.type == pg.QUIT:
                 self.closing.set()
             elif event.type == pg.MOUSEMOTION:
-                self._cursor = self._place(event.pos)
+                self._cursor = place_of(event.pos)
             elif event.type in (pg.MOUSEBUTTONDOWN, pg.MOUSEBUTTONUP):
-                self._cursor = self._place(event.pos)
+                self._cursor = place_of(event.pos)
                 name = BUTTONS.get(event.button)
                 if name is not None:
                     self._pressed(name, event.type == pg.MOUSEBUTTONDOWN)
@@ -170,11 +157,6 @@ class ArenaWindow:
                 self._visible = False
             elif event.type in (pg.WINDOWRESTORED, pg.WINDOWSHOWN, pg.WINDOWEXPOSED):
                 self._visible = True
-
-    def _place(self, pos: tuple[int, int]) -> tuple[float, float]:
-        """Window px to 0..1 of the picture."""
-        width, height = self._pygame.display.get_window_size()
-        return (min(1.0, max(0.0, (pos[0] + 0.5) / width)), min(1.0, max(0.0, (pos[1] + 0.5) / height)))
 
     def _pressed(self, name: str, down: bool) -> None:
         """A person's button or key. While a pilot flies it is told, but does nothing."""

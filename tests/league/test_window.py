@@ -16,7 +16,7 @@ import pytest
 from data.geometry import Rect
 from engine.arena_window import ArenaWindowError, ArenaWindowHandle, start_arena_window
 from engine.platforms.port import WindowInfo
-from league.arena import skirmish
+from league.arena import sdl, skirmish
 from league.arena.flight import STEP_NS
 from league.arena.looks import LOOKS
 from league.arena.render import Painter, Renderer
@@ -148,7 +148,7 @@ def test_any_size_shows_the_whole_picture(window: Make) -> None:
     odd = pygame.display.get_surface()
     back = pygame.surfarray.array3d(pygame.transform.smoothscale(odd, (1280, 720))).astype(int)
     assert np.abs(back - full).mean() < 6
-    assert made._place((480, 250)) == (pytest.approx(0.5, abs=0.002), pytest.approx(0.5, abs=0.002))
+    assert sdl.place_of((480, 250)) == (pytest.approx(0.5, abs=0.002), pytest.approx(0.5, abs=0.002))
 
 
 def test_it_is_drawn_in_the_look_it_was_given(window: Make) -> None:

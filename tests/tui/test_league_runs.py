@@ -92,6 +92,8 @@ def test_a_policy_is_refined_and_gone_on_with(run: Run, tmp_path: Path, capsys: 
     assert "there is a run already; go on with it by --resume" in capsys.readouterr().err
     assert run("refine", *REFINE, "--iterations", "3", "--opponent", "self", "--opponent", "first", "--resume") == 0
     assert "3 iterations" in capsys.readouterr().out
+    assert run("imitate", "--resume") == 2  # its checkpoints are no epochs of imitation
+    assert "no run of imitation" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_is_one_line(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.commands.invocation import UsageError, new_app, say, say_json, workspace_of
-from tui.commands.league_options import Seed, one_thread
+from tui.commands.invocation import new_app, say, say_json, workspace_of
+from tui.commands.league_options import Seed, one_thread, policy_path
 from tui.commands.league_refine import refine
 from tui.commands.league_run import report, run
 from tui.commands.league_watch import watch
@@ -103,7 +102,7 @@ def imitate_(
         judge_matches=judge_matches,
         imitation=ImitationSettings(epochs=epochs, batch_size=batch_size, learning_rate=lr, hidden=hidden, seed=seed),
     )
-    path = _output(workspace, output, resume)
+    path = policy_path(workspace, output, resume, "pi_sup")
     one_thread()
     with long_work() as report:
         made = make_first_policy(settings, path, report, resume=resume)
@@ -124,17 +123,3 @@ def _sources(workspace: Workspace, named: Sequence[str], pilot_matches: int, *, 
         folder = workspace.resolve(given or usual, cwd=Path.cwd())
         folders.append(folder if given or tell_missing or folder.is_dir() else None)
     return FirstPolicySettings(*folders, pilot_matches=pilot_matches)
-
-
-def _output(workspace: Workspace, output: str, resume: bool) -> Path:
-    """Where the policy goes, without suffix; resuming without a name means the newest run."""
-    if output:
-        path = workspace.resolve(output, cwd=Path.cwd())
-        return path.with_name(path.name.removesuffix(".safetensors"))
-    base = workspace.models / "league"
-    if not resume:
-        return base / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") / "pi_sup"
-    runs = sorted(p.parent for p in base.glob("*/checkpoint_epoch_*.safetensors"))
-    if not runs:
-        raise UsageError(f"--resume: no run of imitation in {base}; start one without --resume, or name it with --output")
-    return runs[-1] / "pi_sup"

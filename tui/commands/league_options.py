@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from tui.commands.invocation import UsageError
 
 if TYPE_CHECKING:
     from data.progress import Progress, Report
@@ -59,6 +62,23 @@ def policy(workspace: Workspace, name: str) -> Path:
     from league.policy_files import find_policy
 
     return find_policy(workspace.root, name, lambda text: workspace.resolve(text, cwd=Path.cwd()))
+
+
+def policy_path(workspace: Workspace, output: str, resume: bool, name: Literal["pi_sup", "pi_rl"]) -> Path:
+    """Where imitation (``pi_sup``) or refinement (``pi_rl``) writes its policy, without suffix; resuming without a name means the newest
+    run of that kind. Raises UsageError when there is none."""
+    if output:
+        path = workspace.resolve(output, cwd=Path.cwd())
+        return path.with_name(path.name.removesuffix(".safetensors"))
+    base = workspace.models / "league"
+    if not resume:
+        return base / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") / name
+    refined = {file.parent for file in base.glob("*/runner_*.npz")}  # both keep checkpoints, refinement its worlds as well
+    runs = sorted(refined if name == "pi_rl" else {file.parent for file in base.glob("*/checkpoint_epoch_*.safetensors")} - refined)
+    if not runs:
+        work = "refinement" if name == "pi_rl" else "imitation"
+        raise UsageError(f"--resume: no run of {work} in {base}; start one without --resume, or name it with --output")
+    return runs[-1] / name
 
 
 @contextlib.contextmanager

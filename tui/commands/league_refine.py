@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.commands.invocation import UsageError, say, say_json, workspace_of
+from tui.commands.invocation import say, say_json, workspace_of
 from tui.commands.league_options import (
     ActorRollouts,
     Actors,
@@ -31,14 +30,13 @@ from tui.commands.league_options import (
     loss_settings,
     one_thread,
     policy,
+    policy_path,
     stoppable_work,
 )
 from tui.commands.options import Json
 
 if TYPE_CHECKING:
     from data.workspace import Workspace
-
-_NAME = "pi_rl"
 
 
 def refine(
@@ -84,7 +82,7 @@ def refine(
 
     workspace = workspace_of(context)
     names = tuple(opponents) if opponents else ("self", "expert")
-    path = _output(workspace, output, resume)
+    path = policy_path(workspace, output, resume, "pi_rl")
     settings = RefineSettings(
         iterations=iterations,
         minutes=minutes,
@@ -121,17 +119,3 @@ def _frozen(workspace: Workspace, names: tuple[str, ...]) -> dict[str, Path]:
     from league.refine_settings import SELF, SUPERVISED
 
     return {name: policy(workspace, name) for name in names if name not in {SELF, SUPERVISED, *PILOTS}}
-
-
-def _output(workspace: Workspace, output: str, resume: bool) -> Path:
-    """Where the policy goes, without suffix; resuming without a name means the newest run."""
-    if output:
-        path = workspace.resolve(output, cwd=Path.cwd())
-        return path.with_name(path.name.removesuffix(".safetensors"))
-    base = workspace.models / "league"
-    if not resume:
-        return base / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") / _NAME
-    runs = sorted({file.parent for file in base.glob("*/runner_*.npz")})
-    if not runs:
-        raise UsageError(f"--resume: no run of refinement in {base}; start one without --resume, or name it with --output")
-    return runs[-1] / _NAME

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tui.commands.invocation import UsageError, say, say_json, settings_of, table
+from tui.commands.league_options import policy
 from tui.commands.options import Json, Look, Seed
 
 if TYPE_CHECKING:
@@ -66,7 +68,6 @@ def _matches(workspace: Workspace, names: list[str], seed: int, greedy: bool, of
     from league.arena.last_standing_match import Matches
     from league.arena.last_standing_rules import FEWEST_SHIPS, MOST_SHIPS
     from league.players import PERSON, load_player
-    from league.policy_files import find_policy
 
     if not FEWEST_SHIPS <= len(names) <= MOST_SHIPS:
         raise UsageError(f"league watch: {len(names)} players; name {FEWEST_SHIPS} to {MOST_SHIPS}")
@@ -75,9 +76,7 @@ def _matches(workspace: Workspace, names: list[str], seed: int, greedy: bool, of
     if offscreen and PERSON in names:
         raise UsageError("--video opens no window, so a person cannot play; name others, or leave --video out")
 
-    def find(name: str) -> Path:
-        return find_policy(workspace.root, name, lambda text: workspace.resolve(text, cwd=Path.cwd()))
-
+    find = partial(policy, workspace)
     seated = [None if name == PERSON else load_player(name, 1, seed + k, greedy=greedy, find=find) for k, name in enumerate(names)]
     return Matches(names, seated, seed)
 
