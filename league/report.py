@@ -23,6 +23,7 @@ from league.league_run import LeagueRun, run_of
 from league.matchmaking import Matchmaker, MixRow
 from league.ratings import Counts, Elo, EloSettings, Exploitability, Interval, NashAverage, exploitability, nash_average, wilson
 from league.results import Results, against, count_matches, rated
+from league.skill import Skill, skills
 from league.store import BEST_RESPONSE, EVALUATION, MATCHES, METRICS, LeagueStore, StoreError, read_journal
 
 AGREES_WITHIN: Final = 1e-6
@@ -75,6 +76,8 @@ class Report:
     """Whose rating is 0; "" without games."""
     ratings: dict[str, Interval]
     """Bradley-Terry in Elo points, bootstrap intervals of 95 %."""
+    skills: dict[str, Skill]
+    """Plackett-Luce from full placements; empty without openskill."""
     elo: dict[str, float]
     """The live figure, counted again match by match."""
     elo_mean: float
@@ -111,6 +114,7 @@ class Report:
             "players": [row._asdict() for row in self.players],
             "pairs": [{**row._asdict(), "payoff": row.payoff._asdict()} for row in self.pairs],
             "ratings": {player: rating._asdict() for player, rating in self.ratings.items()},
+            "skills": {player: {**skill._asdict(), **skill.interval._asdict()} for player, skill in self.skills.items()},
             "nash": None if self.nash is None else self.nash._asdict(),
             "exploitability": [_proxy_json(proxy) for proxy in self.proxies],
             "best_response": self.best_response,
@@ -137,10 +141,11 @@ class Report:
 
     def _player_table(self) -> list[Sequence[Any]]:
         nash = self.nash.weights if self.nash else {}
-        rows: list[Sequence[Any]] = [(*PlayerRow._fields, "rating", "rating_low", "rating_high", "elo", "nash_weight")]
+        rows: list[Sequence[Any]] = [(*PlayerRow._fields, "rating", "rating_low", "rating_high", "elo", "nash_weight", "mu", "sigma")]
         for player in self.players:
             rating = self.ratings.get(player.id, ("", "", ""))
-            rows.append((*player, *rating, self.elo.get(player.id, ""), nash.get(player.id, "")))
+            mu, sigma = self.skills[player.id][:2] if player.id in self.skills else ("", "")
+            rows.append((*player, *rating, self.elo.get(player.id, ""), nash.get(player.id, ""), mu, sigma))
         return rows
 
     def _pair_table(self) -> list[Sequence[Any]]:
@@ -287,11 +292,14 @@ def _report(
     if not pairs:
         notes.append("no games of different players: no ratings, no Nash average")
     elo = {player: found.elo.rating(player) for player in order}
+    placed, told_of_skills = skills(found.rankings)
+    notes += [told_of_skills] if told_of_skills else []
     return Report(
         players=players,
         pairs=pairs,
         anchor=anchor,
         ratings=ratings,
+        skills={player: placed[player] for player in order if player in placed},
         elo=elo,
         elo_mean=float(np.mean(list(elo.values()))) if elo else found.elo.settings.start,
         nash=nash,

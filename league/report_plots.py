@@ -7,6 +7,7 @@ page comes from a file that may be anyone's, and is escaped.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
@@ -16,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from data.files import write_whole
+from league.ratings import Z95
 
 if TYPE_CHECKING:
-    from league.report import Report
+    from league.ratings import Interval
+    from league.report import PlayerRow, Report
 
 PAGE: Final = "report.html"
 LOSSES: Final = ("value", "policy", "kl", "entropy")
@@ -26,7 +29,12 @@ LOSSES: Final = ("value", "policy", "kl", "entropy")
 _OURS, _BASE, _FROZEN = "#2f6fb0", "#c8c8c8", "#8a8a8a"
 _COLOURS: Final = ("#2f6fb0", "#e2a03f", "#4f9d69", "#b5532a", "#7a5ba6", "#5b8a8a")
 _MOST_NAMES: Final = 40
-"""Players whose names and numbers fit into the heat map."""
+"""Players whose names fit beside the heat map."""
+_MOST_DIGITS: Final = 30
+_BAD_TO_GOOD: Final = ("#b22234", "#e89aa0", "#f4f4f4", "#8fb4e6", "#2468be")
+"""Red, grey, blue: told apart by those who cannot tell red from green."""
+_DARK: Final = 0.38
+"""So far from even a cell is dark, and its digits are white."""
 _STYLE: Final = """body{font:14px/1.4 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:1em 0}td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}.note{color:#8a4b00}"""
@@ -47,10 +55,10 @@ def draw_plots(report: Report) -> dict[str, str]:
     matplotlib.use("Agg")
     pyplot: Any = import_module("matplotlib.pyplot")
     wanted: dict[str, tuple[Callable[[Any, Report], None], bool, tuple[float, float]]] = {
-        "payoffs": (_payoffs, bool(report.pairs), (9.0, 7.5)),
+        "payoffs": (_payoffs, bool(report.pairs), _map_size(sum(p.games > 0 for p in report.players))),
         "ratings": (_ratings, bool(report.ratings), (9.0, 1.2 + 0.28 * len(report.ratings))),
         "mix": (_mix, bool(report.mix), (9.0, 1.2 + 0.3 * len(report.mix))),
-        "losses": (_losses, bool(report.metrics), (9.0, 6.0)),
+        "losses": (_losses, any(_loss(row, part) is not None for row in report.metrics for part in LOSSES), (9.0, 6.0)),
     }
     style = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "secondseat", "text.parse_math": False}
     found: dict[str, str] = {}
@@ -66,46 +74,69 @@ def draw_plots(report: Report) -> dict[str, str]:
     return found
 
 
+def _map_size(players: int) -> tuple[float, float]:
+    """Inches of the heat map: cells that hold two digits, and room for names."""
+    side = min(9.0, 1.9 + 0.33 * min(players, _MOST_NAMES))
+    return min(9.0, side + 1.2), side
+
+
 def _payoffs(figure: Any, report: Report) -> None:
+    """Players by rating, so that strength runs down the diagonal; digits where they can be read."""
     names, matrix = report.payoffs()
+    order = sorted(range(len(names)), key=lambda k: -report.ratings[names[k]].value if names[k] in report.ratings else 0.0)
+    names, matrix = [names[k] for k in order], matrix[np.ix_(order, order)]
     axis = figure.subplots()
-    axis.set_title("P[row ranks above column]; grey: never met")
-    colours: Any = import_module("matplotlib").colormaps["RdYlGn"].with_extremes(bad="#eeeeee")
-    image = axis.imshow(matrix, cmap=colours, vmin=0, vmax=1)
-    figure.colorbar(image, ax=axis, shrink=0.6)
+    axis.set_title("P[row ranks above column], %; strongest first, grey: never met")
+    colours: Any = import_module("matplotlib.colors").LinearSegmentedColormap.from_list("payoff", _BAD_TO_GOOD).with_extremes(bad="#e4e4e4")
+    image = axis.imshow(100 * matrix, cmap=colours, vmin=0, vmax=100)
+    figure.colorbar(image, ax=axis, shrink=0.6, label="%")
     if len(names) > _MOST_NAMES:
-        axis.set_xlabel(f"{len(names)} players, oldest first")
+        axis.set_xlabel(f"{len(names)} players, strongest first")
         return
     axis.set_xticks(range(len(names)), names, rotation=90)
     axis.set_yticks(range(len(names)), names)
-    if len(names) <= _MOST_NAMES // 2:
+    if len(names) <= _MOST_DIGITS:
         for (i, j), share in np.ndenumerate(matrix):
             if np.isfinite(share):
-                axis.text(j, i, f"{100 * share:.0f}", ha="center", va="center")
+                colour = "white" if abs(share - 0.5) > _DARK else "black"
+                axis.text(j, i, f"{100 * share:.0f}", ha="center", va="center", color=colour, fontsize=8 if len(names) <= 20 else 6)
 
 
 def _ratings(figure: Any, report: Report) -> None:
-    axis = figure.subplots()
-    axis.set_title(f"Bradley-Terry ratings, Elo points, 95 %; {report.anchor} is 0")
+    """Bradley-Terry from pairs; beside it, where there is one, Plackett-Luce from placements. Both with intervals."""
     ranked = sorted(report.ratings, key=lambda name: report.ratings[name].value)
+    axes = figure.subplots(1, 2 if report.skills else 1, sharey=True, squeeze=False)[0]
+    axes[0].set_title(f"Bradley-Terry, Elo points, 95 %; {report.anchor} is 0", loc="left")
+    _intervals(axes[0], report, [report.ratings[name] for name in ranked], ranked)
+    axes[0].axvline(0, color=_BASE, linewidth=1, zorder=0)
+    axes[0].set_yticks(range(len(ranked)), ranked)
+    axes[0].set_ylim(-0.7, len(ranked) - 0.3)
+    if report.skills:
+        axes[1].set_title("Plackett-Luce, mu and 95 %; a newcomer has 25", loc="left")
+        _intervals(axes[1], report, [report.skills[name].interval if name in report.skills else None for name in ranked], ranked)
+        axes[1].axvline(25, color=_BASE, linewidth=1, zorder=0)
+
+
+def _intervals(axis: Any, report: Report, values: Sequence[Interval | None], names: Sequence[str]) -> None:
     frozen = {p.id for p in report.players if p.frozen}
-    for place, name in enumerate(ranked):
-        value, low, high = report.ratings[name]
-        colour = _FROZEN if name in frozen else _OURS
-        axis.errorbar([value], [place], xerr=[[value - low], [high - value]], fmt="o", color=colour, capsize=3)
-    axis.set_yticks(range(len(ranked)), ranked)
-    axis.axvline(0, color=_BASE, linewidth=1, zorder=0)
+    for place, (name, told) in enumerate(zip(names, values, strict=True)):
+        if told is not None:
+            colour, xerr = _FROZEN if name in frozen else _OURS, [[told.value - told.low], [told.high - told.value]]
+            axis.errorbar([told.value], [place], xerr=xerr, fmt="o", color=colour, capsize=3)
+    axis.grid(axis="x", color="#eeeeee")
 
 
 def _mix(figure: Any, report: Report) -> None:
     axis = figure.subplots()
-    axis.set_title("opponents: seen (bar) and asked (line), share of a learner's matches")
+    axis.set_title("opponents: seen (bar) and asked (line), share of a learner's matches", loc="left")
     rows = report.mix[::-1]
-    axis.barh(range(len(rows)), [row.seen for row in rows], color=_OURS, height=0.6)
+    axis.barh(range(len(rows)), [100 * row.seen for row in rows], color=_OURS, height=0.6)
     for place, row in enumerate(rows):
-        axis.plot([row.asked] * 2, [place - 0.4, place + 0.4], color="black")
-    axis.set_yticks(range(len(rows)), [f"{row.learner}: {row.branch} ({row.matches})" for row in rows])
-    axis.set_xlim(0, 1)
+        axis.plot([100 * row.asked] * 2, [place - 0.4, place + 0.4], color="black")
+    axis.set_yticks(range(len(rows)), [f"{row.learner}: {row.branch.replace('_', ' ')} ({row.matches:,})" for row in rows])
+    axis.set_ylim(-0.7, len(rows) - 0.3)
+    axis.set_xlim(0, 100)
+    axis.set_xlabel("%; in brackets: matches")
 
 
 def _losses(figure: Any, report: Report) -> None:
@@ -114,10 +145,8 @@ def _losses(figure: Any, report: Report) -> None:
     for axis, part in zip(axes, LOSSES, strict=True):
         axis.set_title({"kl": "KL to the supervised policy, nats", "entropy": "entropy, nats"}.get(part, f"{part} loss"))
         for number, learner in enumerate(learners):
-            points = [
-                (row.get("learner_frames"), row.get("losses", {}).get(part)) for row in report.metrics if row.get("learner") == learner
-            ]
-            known = [(x, y) for x, y in points if isinstance(x, int | float) and isinstance(y, int | float)]
+            points = [(row.get("learner_frames"), _loss(row, part)) for row in report.metrics if row.get("learner") == learner]
+            known = [(x, y) for x, y in points if isinstance(x, int | float) and y is not None]
             if known:
                 axis.plot(*zip(*known, strict=True), color=_COLOURS[number % len(_COLOURS)], linewidth=1, label=learner)
         axis.grid(color="#eeeeee")
@@ -135,19 +164,13 @@ def _loss(row: Mapping[str, Any], part: str) -> float | None:
 
 def page(report: Report, plots: dict[str, str]) -> str:
     """The page, whole: no file beside it is needed."""
-    nash = report.nash.weights if report.nash else {}
-    body = [f"<h1>League: {report.rounds} rounds, {report.matches} matches, {report.frames} frames</h1>"]
-    counted = f"{report.counted} counted, {report.self_play} self-play, {report.dropped} dropped after a reset"
+    body = [f"<h1>League: {report.rounds} rounds, {report.matches:,} matches, {report.frames:,} frames</h1>"]
+    counted = f"{report.counted:,} counted, {report.self_play} self-play, {report.dropped} dropped after a reset"
     body.append(f"<p>{counted}, {report.truncated} cut by the limit. Live Elo's mean: {report.elo_mean:.3f}.</p>")
     body += [f'<p class="note">{escape(note)}</p>' for note in report.notes]
     body += [_inline(svg) for svg in plots.values()]
-    ratings = report.ratings
-    players = [
-        [p.id, *(f"{v:.0f}" for v in ratings.get(p.id, ())), *[""] * (0 if p.id in ratings else 3), f"{report.elo[p.id]:.0f}",
-         f"{nash[p.id]:.2f}" if p.id in nash else "", p.games, p.frames, p.benched]
-        for p in report.players
-    ]  # fmt: skip
-    body += _table("Players", ("player", "rating", "from", "to", "Elo", "Nash", "games", "frames", "benched"), players)
+    players = [_player(report, p.id, [f"{p.games:,}", f"{p.frames:,}", p.benched]) for p in _by_rating(report)]
+    body += _table("Players", ("player", "rating", "from", "to", "Elo", "skill", "Nash", "games", "frames", "benched"), players)
     proxies = [
         [x.player, x.found.worst, *(f"{v:.3f}" for v in x.found.payoff), f"{x.found.games:g}", f"{x.found.newest.value:.3f}", x.source]
         for x in report.proxies
@@ -162,6 +185,19 @@ def page(report: Report, plots: dict[str, str]) -> str:
     body += _table("Pairs", ("player", "against", "won", "drawn", "lost", "payoff", "from", "to"), pairs)
     head = f'<meta charset="utf-8"><title>League report</title><style>{_STYLE}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
+
+
+def _by_rating(report: Report) -> list[PlayerRow]:
+    """Strongest first; those who met nobody last."""
+    return sorted(report.players, key=lambda p: -report.ratings[p.id].value if p.id in report.ratings else math.inf)
+
+
+def _player(report: Report, player: str, rest: list[str]) -> list[str]:
+    rating, skill = report.ratings.get(player), report.skills.get(player)
+    nash = report.nash.weights.get(player) if report.nash else None
+    told = [f"{value:.0f}" for value in rating] if rating else [""] * 3
+    told += [f"{report.elo[player]:.0f}", "" if skill is None else f"{skill.mu:.1f} ± {Z95 * skill.sigma:.1f}"]
+    return [player, *told, "" if nash is None else f"{nash:.2f}", *rest]
 
 
 def _inline(svg: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from league.ratings import Interval
+from league.ratings import Z95, Interval
 
 if TYPE_CHECKING:
     from league.report import Proxy, Report
@@ -32,17 +32,21 @@ def _players(report: Report) -> list[str]:
     if not report.players:
         return []
     width = max(len(p.id) for p in report.players) + 2
-    lines = [f"{'player':<{width}}{'rating':>8}{'from':>8}{'to':>8}{'elo':>8}{'nash':>7}{'games':>8}{'frames':>12}"]
+    lines = [f"{'player':<{width}}{'rating':>8}{'from':>8}{'to':>8}{'elo':>8}{'skill':>14}{'nash':>7}{'games':>8}{'frames':>12}"]
     ranked = sorted(report.players, key=lambda p: -report.ratings[p.id].value if p.id in report.ratings else float("inf"))
     for player in ranked:
         rating = report.ratings.get(player.id)
         told = [f"{v:.0f}" for v in rating] if rating else ["-"] * 3
         nash = report.nash.weights.get(player.id) if report.nash else None
         row = f"{player.id:<{width}}{told[0]:>8}{told[1]:>8}{told[2]:>8}{report.elo[player.id]:>8.0f}"
+        skill = report.skills.get(player.id)
+        row += f"{'-' if skill is None else f'{skill.mu:.1f} ±{Z95 * skill.sigma:.1f}':>14}"
         row += f"{'-' if nash is None else f'{nash:.2f}':>7}{player.games:>8}{player.frames:>12}"
         lines.append(row + (f"  does not play: {player.benched}" if player.benched else ""))
     if report.anchor:
         lines.append(f"ratings in Elo points, {report.anchor} is 0; intervals of 95 %; the live Elo's mean is {report.elo_mean:.3f}")
+    if report.skills:
+        lines.append("skill: Plackett-Luce of full placements, a newcomer has 25.0 ±16.3")
     return lines
 
 

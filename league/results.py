@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from league.payoff import PayoffSettings, PayoffTable, Ticket, pair_scores
 from league.ratings import Counts, Elo, EloSettings, Interval, bradley_terry
+from league.skill import Ranking, ranking_of
 
 _SHOWN: Final = 3
 _MOST_LIVES: Final = 1_000_000
@@ -34,6 +35,8 @@ class Results:
     dropped: int = 0
     """Finished after one of their players was reset."""
     truncated: int = 0
+    rankings: list[Ranking] = field(default_factory=list[Ranking])
+    """Of the counted matches, in their order."""
     seen: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     """By learner: how often each branch was played."""
     asked: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
@@ -170,3 +173,6 @@ def _count(found: Results, known: dict[str, int], ticket: Ticket, row: Mapping[s
         return
     found.counted += 1
     found.elo.record(scores)
+    ranking = ranking_of(ticket.players, ticket.lives, row["placements"])
+    if ranking is not None:
+        found.rankings.append(ranking)
