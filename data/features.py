@@ -16,26 +16,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from data.class_tables import GOALS
 from data.profile import GameProfile
-from data.relations import (
-    GOALS,
-    closing_speed,
-    codes,
-    dangerous,
-    from_ship,
-    in_frame,
-    lies_marked,
-    low_hp,
-    nearness,
-    nearness_to,
-    of_danger,
-    of_loot,
-    of_mark,
-    roles_of,
-    take,
-)
+from data.relations import Scene, bounded, codes, in_frame, low_hp, nearness, nearness_to, of_danger, of_loot, of_mark
 from data.steps import Steps
-from data.track_lookup import ClickLog, TrackIndex, lag_rows, locked_tracks, pick_tracks, scale, self_positions
+from data.track_lookup import ClickLog, TrackIndex, lag_rows, pick_tracks, take
 from data.vocabulary import MODES, ROLES
 
 FEATURE_VERSION: Final = 3
@@ -49,6 +34,8 @@ SET_TRACKS: Final = 32
 """Tracks the Tactician chooses from."""
 UNKNOWN_MODE: Final = len(MODES)
 """The mode code the networks are given when no mode is known."""
+_BEFORE_CLASSES: Final = 21
+"""Features of a track that are not about its class or role."""
 HIDING_SCALE: Final = 1e9
 """A feature divided by this is no feature any more."""
 
@@ -161,64 +148,59 @@ def set_context_features(profile: GameProfile) -> tuple[Feature, ...]:
 
 def status_vectors(steps: Steps, rows: I64) -> F32:
     """[R, D] of ``status_features``; a row of -1 gives "all missing"."""
-    here = (rows >= 0)[:, None]
+    gone = (rows < 0)[:, None]
     at = np.maximum(rows, 0)
-    parts = [_with_missing(steps.levels[at], here), _with_missing(steps.flags[at], here)]
+    parts: list[NDArray[Any]] = [_with_missing(steps.levels[at], gone), _with_missing(steps.flags[at], gone)]
     for i, size in enumerate(steps.profile.choice_sizes().values()):
         values = steps.choices[at, i : i + 1]
-        missing = np.isnan(values) | ~here
-        parts += [(~missing & (values == np.arange(1, size + 1))).astype(np.float32), missing.astype(np.float32)]
-    parts.append(_with_missing(steps.cooldowns[at], here))
-    return np.concatenate(parts, axis=1)
+        missing = np.isnan(values) | gone
+        parts += [~missing & (values == np.arange(1, size + 1)), missing]
+    parts.append(_with_missing(steps.cooldowns[at], gone))
+    return np.concatenate(parts, axis=1, dtype=np.float32)
 
 
-def _with_missing(values: F32, here: Bool) -> F32:
+def _with_missing(values: F32, gone: Bool) -> F32:
     """[R, 2 N] each value in 0..1 followed by whether it is missing (then 0)."""
-    missing = np.isnan(values) | ~here
-    known = np.where(missing, np.float32(0), values).clip(0, 1)
-    return np.stack([known, missing], axis=2).reshape(len(values), -1).astype(np.float32)
+    missing = np.isnan(values) | gone
+    found = np.empty((*values.shape, 2), np.float32)
+    found[..., 0] = bounded(np.where(missing, np.float32(0), values), 1, 0)
+    found[..., 1] = missing
+    return found.reshape(len(values), -1)
 
 
 def summary_vectors(steps: Steps, rows: I64) -> F32:
     """[R, D] of ``summary_features`` with the changes still 0; ``summary_sequence`` fills them in."""
     profile = steps.profile
-    near = pick_tracks(steps, rows, None)
-    here = near >= 0
-    flat = np.where(here, near, 0)
-    own, own_velocity, own_missing = self_positions(steps, rows, near)
-    relative = from_ship(steps, flat, own)
-    distance = np.hypot(relative[..., 0], relative[..., 1])
-    classes = np.where(here, steps.track_classes[flat], -1)
-    parts: list[NDArray[Any]] = [status_vectors(steps, rows), own, own_missing[:, None], np.clip(own_velocity, -1, 1)]
-    for code in range(len(profile.classes)):
-        mine = np.equal(classes, code)
-        parts.append(np.minimum(mine.sum(1, keepdims=True) / 8.0, 4.0))
-        parts.append(nearness(np.where(mine, distance, np.inf).min(1, initial=np.inf))[:, None])
-    enemy: Bool = np.isin(classes, codes(profile, "enemy"))
+    scene = Scene(steps, pick_tracks(steps, rows, None))
+    distance, locked, count = scene.distance, scene.locked, len(rows)
+    classes = np.where(scene.here, scene.classes, -1)
+    # [R, C, P] which tracks are of which class.
+    mine = classes[:, None] == np.arange(len(profile.classes))[:, None]
+    nearest = np.where(mine, distance[:, None], np.inf).min(2, initial=np.inf)
+    each = np.stack([np.minimum(mine.sum(2) / 8.0, 4.0), nearness(nearest)], axis=2).reshape(count, -1)
+    parts: list[NDArray[Any]] = [
+        status_vectors(steps, rows), scene.own, scene.own_missing[:, None], bounded(scene.own_velocity, 1), each,
+    ]  # fmt: skip
+    enemies = codes(profile, "enemy")
+    enemy: Bool = mine[:, enemies].any(1)
     enemy_distance = np.where(enemy, distance, np.inf)
-    any_enemy = np.asarray(enemy.any(1), np.bool_)
-    if near.shape[1]:
-        first = enemy_distance.argmin(1)
-        pick = np.arange(len(rows)), first
-        direction = np.where(any_enemy[:, None], relative[pick], 0.0)
-        closing = np.where(any_enemy, closing_speed(steps, flat, relative, own_velocity)[pick], 0.0)
-        locked = locked_tracks(steps, near)
+    if scene.near.shape[1]:
+        any_enemy = enemy.any(1)
+        pick = scene.rows, enemy_distance.argmin(1)
+        direction = np.where(any_enemy[:, None], scene.relative[pick], 0.0)
+        closing = np.where(any_enemy, scene.closing[pick], 0.0)
     else:
-        direction, closing, locked = np.zeros((len(rows), 2)), np.zeros(len(rows)), np.zeros_like(here)
+        direction, closing = np.zeros((count, 2)), np.zeros(count)
     threats = (enemy_distance < profile.threat_range).sum(1)
     lock_distance = np.where(locked, distance, np.inf).min(1, initial=np.inf)
-    parts += [np.clip(direction, -1, 1), closing[:, None], np.minimum(threats / 4.0, 4.0)[:, None]]
-    parts += [np.asarray(locked.any(1), np.bool_)[:, None], nearness(lock_distance)[:, None]]
-    enemies = codes(profile, "enemy")
-    parts += [(locked & (classes == code)).any(1)[:, None] for code in enemies]
-    free = [np.where((classes == code) & ~locked, distance, np.inf).min(1, initial=np.inf) for code in enemies]
-    parts += [nearness(gap)[:, None] for gap in free]
-    danger = dangerous(steps, near, flat)
-    parts += [of_danger(steps, flat, relative, danger, own_velocity)]
-    for code in codes(profile, "loot"):
-        parts += [of_loot(np.equal(classes, code), relative, distance, locked, danger)]
-    parts += [of_mark(steps, near, flat, relative, enemy_distance), low_hp(steps, rows)]
-    parts += [np.zeros((len(rows), len(profile.level_names())))]
+    parts += [bounded(direction, 1), closing[:, None], np.minimum(threats / 4.0, 4.0)[:, None]]
+    parts += [locked.any(1)[:, None], nearness(lock_distance)[:, None]]
+    parts += [(locked[:, None] & mine[:, enemies]).any(2)]
+    parts += [nearness(np.where(mine[:, enemies] & ~locked[:, None], distance[:, None], np.inf).min(2, initial=np.inf))]
+    parts += [of_danger(scene)]
+    parts += [of_loot(scene, mine[:, code]) for code in codes(profile, "loot")]
+    parts += [of_mark(scene, enemy_distance), low_hp(steps, rows)]
+    parts += [np.zeros((count, len(profile.level_names())))]
     return np.concatenate([p.astype(np.float32) for p in parts], axis=1)
 
 
@@ -249,13 +231,13 @@ class SetInputs:
 
 def set_inputs(steps: Steps, rows: I64, clicks: ClickLog, limit: int = SET_TRACKS) -> SetInputs:
     """The tracks to choose from at each row. ``clicks`` holds the clicks made so far; only earlier ones count."""
-    near = pick_tracks(steps, rows, limit)
-    own, own_velocity, own_missing = self_positions(steps, rows, near)
-    features, present, ids = _now(steps, near, own, own_velocity)
+    scene = Scene(steps, pick_tracks(steps, rows, limit))
+    ids = _ids(scene)
     since = clicks.since(ids, steps.time_ns[rows])
-    recent = np.where(present, np.exp(-since / 2.0), 0.0)[..., None].astype(np.float32)
-    context = np.concatenate([status_vectors(steps, rows), own, own_missing[:, None]], axis=1).astype(np.float32)
-    return SetInputs(np.concatenate([features, recent], axis=2), present, ids, context)
+    features = _now(scene, 1)
+    features[..., -1] = np.where(scene.here, np.exp(-since / 2.0), 0.0)
+    context = np.concatenate([status_vectors(steps, rows), scene.own, scene.own_missing[:, None]], axis=1)
+    return SetInputs(features, scene.here, ids, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,20 +257,21 @@ class SlotInputs:
 def slot_inputs(steps: Steps, rows: I64, index: TrackIndex | None = None, limit: int = SLOTS) -> SlotInputs:
     """The last 0.8 s of status and of the nearest tracks. Slots keep their track over the history, by its id."""
     index = index or TrackIndex(steps)
-    near = pick_tracks(steps, rows, limit)
-    own, own_velocity, own_missing = self_positions(steps, rows, near)
-    features, present, ids = _now(steps, near, own, own_velocity)
+    scene = Scene(steps, pick_tracks(steps, rows, limit))
+    here, ids, own, count = scene.here, _ids(scene), scene.own, len(rows)
     past = lag_rows(steps, rows, LAGS_S)
-    parts = [features]
-    for i in range(1, len(LAGS_S)):
-        then = index.find(past[:, i], ids)
-        seen = then >= 0
-        where = np.where(seen[..., None], np.clip(from_ship(steps, np.where(seen, then, 0), own), -2, 2), 0.0)
-        parts.append(np.concatenate([where, ~seen[..., None] & present[..., None]], axis=2).astype(np.float32))
-    status = status_vectors(steps, past.ravel()).reshape(len(rows), -1)
-    context = np.concatenate([status, own, own_missing[:, None], _counts(steps, rows)], axis=1).astype(np.float32)
-    boxes = np.where(present[..., None], take(steps.track_boxes, np.where(near >= 0, near, 0)), 0.0).astype(np.float32)
-    return SlotInputs(np.concatenate(parts, axis=2), present, ids, boxes, context, own, steps.cursor[rows])
+    lags = len(LAGS_S) - 1
+    slots = _now(scene, 3 * lags)
+    history = slots[..., slots.shape[2] - 3 * lags :].reshape(count, limit, lags, 3)
+    then = index.find_at(past[:, 1:], ids)
+    seen = then >= 0
+    away = (take(steps.track_boxes, np.maximum(then, 0))[..., :2] - own[:, None, None, :]) * scene.tables.scale
+    history[..., :2] = np.where(seen[..., None], bounded(away, 2), 0.0)
+    history[..., 2] = ~seen & here[..., None]
+    status = status_vectors(steps, past.ravel()).reshape(count, -1)
+    context = np.concatenate([status, own, scene.own_missing[:, None], _counts(steps, rows)], axis=1)
+    boxes = np.where(here[..., None], scene.boxes, np.float32(0.0))
+    return SlotInputs(slots, here, ids, boxes, context, own, steps.cursor[rows])
 
 
 class Normaliser:
@@ -334,32 +317,39 @@ def _counts(steps: Steps, rows: I64) -> F32:
     """[R, classes] how many tracks of each class a row has, in eighths, at most 4."""
     everything = pick_tracks(steps, rows, None)
     classes = np.where(everything >= 0, take(steps.track_classes, np.maximum(everything, 0)), -1)
-    found = [np.equal(classes, code).sum(1) for code in range(len(steps.profile.classes))]
-    return np.minimum(np.stack(found, axis=1) / 8.0, 4.0).astype(np.float32) if found else np.zeros((len(rows), 0), np.float32)
+    found = (classes[:, None] == np.arange(len(steps.profile.classes))[:, None]).sum(2)
+    return np.minimum(found / 8.0, 4.0).astype(np.float32)
 
 
-def _now(steps: Steps, near: I64, own: F32, own_velocity: F32) -> tuple[F32, Bool, NDArray[np.int32]]:
-    """``track_features`` of picked tracks [R, K, D], which are present [R, K] and their ids [R, K]."""
-    here = near >= 0
-    flat = np.where(here, near, 0)
-    profile = steps.profile
-    boxes, relative = take(steps.track_boxes, flat), from_ship(steps, flat, own)
-    distance = np.hypot(relative[..., 0], relative[..., 1])
-    velocity = np.clip(take(steps.track_velocities, flat) * scale(profile), -2, 2)
-    classes = take(steps.track_classes, flat)
-    roles, locked = roles_of(steps, flat), locked_tracks(steps, near)
-    columns: list[NDArray[Any]] = [
-        np.clip(relative, -2, 2), nearness(distance)[..., None], np.clip(boxes[..., :2], -0.5, 1.5), velocity,
-        closing_speed(steps, flat, relative, own_velocity)[..., None], np.clip(boxes[..., 2:], 0, 1),
-        np.clip(take(steps.track_confidences, flat), 0, 1)[..., None], (1 - np.exp(-take(steps.track_ages_s, flat) / 2))[..., None],
-        np.clip(take(steps.track_unseen_s, flat), 0, 2)[..., None], locked[..., None],
-        lies_marked(steps, near, flat, relative)[..., None], nearness_to(relative, locked)[..., None],
-        nearness_to(relative, dangerous(steps, near, flat))[..., None], in_frame(profile, relative, own, own_velocity),
-        classes[..., None] == np.arange(len(profile.classes)), roles[..., None] == np.arange(len(ROLES)),
-    ]  # fmt: skip
-    features = np.concatenate([c.astype(np.float32) for c in columns], axis=-1) * here[..., None]
-    ids = np.where(here, take(steps.track_ids, flat), -1).astype(np.int32)
-    return features.astype(np.float32), here, ids
+def _ids(scene: Scene) -> NDArray[np.int32]:
+    return np.where(scene.here, take(scene.steps.track_ids, scene.flat), -1).astype(np.int32)
+
+
+def _now(scene: Scene, more: int) -> F32:
+    """``track_features`` of picked tracks [R, K, D + ``more``]; those of no track are 0, those to be filled in are not."""
+    steps, flat, profile, relative, boxes = scene.steps, scene.flat, scene.profile, scene.relative, scene.boxes
+    classes = len(profile.classes)
+    size = _BEFORE_CLASSES + classes + len(ROLES)
+    found = np.empty((*scene.near.shape, size + more), np.float32)
+    features = found[..., :size]
+    features[..., 0:2] = bounded(relative, 2)
+    features[..., 2] = nearness(scene.distance)
+    features[..., 3:5] = np.minimum(np.maximum(boxes[..., :2], np.float32(-0.5)), np.float32(1.5))
+    features[..., 5:7] = bounded(scene.velocities * scene.tables.scale, 2)
+    features[..., 7] = scene.closing
+    features[..., 8:10] = bounded(boxes[..., 2:], 1, 0)
+    features[..., 10] = bounded(take(steps.track_confidences, flat), 1, 0)
+    features[..., 11] = 1 - np.exp(-take(steps.track_ages_s, flat) / 2)
+    features[..., 12] = bounded(take(steps.track_unseen_s, flat), 2, 0)
+    features[..., 13] = scene.locked
+    features[..., 14] = scene.marked
+    features[..., 15] = nearness_to(relative, scene.locked)
+    features[..., 16] = nearness_to(relative, scene.dangerous)
+    features[..., 17:_BEFORE_CLASSES] = in_frame(scene)
+    features[..., _BEFORE_CLASSES : _BEFORE_CLASSES + classes] = scene.classes[..., None] == np.arange(classes)
+    features[..., _BEFORE_CLASSES + classes :] = scene.roles[..., None] == np.arange(len(ROLES))
+    features *= scene.here[..., None]
+    return found
 
 
 def mirror(features: tuple[Feature, ...], axis: int) -> tuple[F32, F32]:

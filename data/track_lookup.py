@@ -12,9 +12,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from data.class_tables import ClassTables, class_tables, strictly
 from data.profile import GameProfile
 from data.steps import Steps, input_names
-from data.vocabulary import ROLES
+from data.vocabulary import ROLES, Role
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
@@ -24,18 +25,6 @@ Bool = NDArray[np.bool_]
 NEVER_S: Final = 1e6
 CLICK_MARGIN: Final = 8 / 640
 """How far outside a box, in picture widths, a click still counts as on it."""
-_WEIGHT: Final = {
-    "self": 0.0,
-    "lock": 0.01,
-    "mark": 0.02,
-    "enemy": 0.5,
-    "loot": 0.6,
-    "shot": 1.0,
-    "portal": 1.2,
-    "hazard": 1.0,
-    "other": 1.0,
-}
-CLICKABLE: Final = frozenset({"enemy", "loot", "portal", "other"})
 
 
 def padded(steps: Steps, rows: I64) -> I64:
@@ -48,32 +37,61 @@ def padded(steps: Steps, rows: I64) -> I64:
 
 def scale(profile: GameProfile) -> F32:
     """What turns 0..1 positions into picture widths."""
-    width, height = profile.picture_size
-    return np.array([1.0, height / width], np.float32)
+    return class_tables(profile).scale
 
 
-def own_track(steps: Steps, near: I64) -> I64:
+def take(columns: NDArray[Any], flat: I64) -> NDArray[Any]:
+    """Rows of a track column by flat index; zeros when there is no track at all (so that index 0 is never out of range)."""
+    return columns.take(flat, axis=0) if len(columns) else np.zeros((*flat.shape, *columns.shape[1:]), columns.dtype)
+
+
+class Picked:
+    """Some tracks of R rows by flat index, ``near`` [R, K] with -1 for none, and what is asked of them again and again. All [R, K]:
+    ``here`` which there are, ``flat`` their index (0 for none), ``classes`` (of none: that of index 0), ``role_codes`` the index of
+    their class's role (-1: not the profile's)."""
+
+    __slots__ = ("classes", "flat", "here", "near", "role_codes", "steps", "tables")
+
+    def __init__(self, steps: Steps, near: I64) -> None:
+        self.steps, self.near = steps, near
+        self.tables: ClassTables = class_tables(steps.profile)
+        self.here: Bool = near >= 0
+        self.flat: I64 = np.maximum(near, 0)
+        self.classes: NDArray[Any] = take(steps.track_classes, self.flat)
+        self.role_codes: I64 = strictly(self.tables.strict_roles, self.classes)
+
+    def of_role(self, role: Role) -> Bool:
+        """[R, K] which there are of a role."""
+        return self.here & (self.role_codes == ROLES.index(role))
+
+
+def _own_track(picked: Picked) -> I64:
     """[R] flat index of the ship itself: the surest track of role "self", or -1."""
+    steps, near = picked.steps, picked.near
     if not near.shape[1] or not len(steps.track_classes):
         return np.full(len(near), -1, np.int64)
-    flat = np.where(near >= 0, near, 0)
-    sure = np.where((near >= 0) & _has_role(steps, flat, "self"), steps.track_confidences[flat] - steps.track_unseen_s[flat], -np.inf)
-    best = sure.argmax(1)
-    rows = np.arange(len(near))
+    confidence = steps.track_confidences.take(picked.flat) - steps.track_unseen_s.take(picked.flat)
+    sure = np.where(picked.of_role("self"), confidence, -np.inf)
+    rows, best = np.arange(len(near)), sure.argmax(1)
     return np.where(np.isfinite(sure[rows, best]), near[rows, best], -1)
 
 
 def self_positions(steps: Steps, rows: I64, near: I64) -> tuple[F32, F32, F32]:
     """The ship's position [R, 2] and velocity [R, 2] (1/s), and whether it is missing [R] (then the middle, at rest)."""
-    own = own_track(steps, near)
-    here = own >= 0
+    del rows
+    return own_places(Picked(steps, near))
+
+
+def own_places(picked: Picked) -> tuple[F32, F32, F32]:
+    """``self_positions`` for tracks that are picked already."""
+    steps, own = picked.steps, _own_track(picked)
     if not len(steps.track_boxes):
-        half = np.full((len(rows), 2), 0.5, np.float32)
-        return half, np.zeros_like(half), np.ones(len(rows), np.float32)
-    flat = np.where(here, own, 0)
+        half = np.full((len(own), 2), 0.5, np.float32)
+        return half, np.zeros_like(half), np.ones(len(own), np.float32)
+    here, flat = own >= 0, np.maximum(own, 0)
     where = np.where(here[:, None], steps.track_boxes[flat, :2], np.float32(0.5))
-    velocity = np.where(here[:, None], steps.track_velocities[flat], np.float32(0.0))
-    return where.astype(np.float32), velocity.astype(np.float32), (~here).astype(np.float32)
+    velocity = np.where(here[:, None], steps.track_velocities.take(flat, axis=0), np.float32(0.0))
+    return where.astype(np.float32, copy=False), velocity.astype(np.float32, copy=False), (~here).astype(np.float32)
 
 
 def pick_tracks(steps: Steps, rows: I64, limit: int | None) -> I64:
@@ -84,39 +102,40 @@ def pick_tracks(steps: Steps, rows: I64, limit: int | None) -> I64:
     everything = padded(steps, rows)
     if limit is None:
         return everything
+    near = np.full((len(rows), limit), -1, np.int64)
     if not everything.shape[1] or not len(steps.track_classes):
-        return np.full((len(rows), limit), -1, np.int64)
-    here = everything >= 0
-    flat = np.where(here, everything, 0)
-    own, _, _ = self_positions(steps, rows, everything)
-    away = (steps.track_boxes[flat, :2] - own[:, None, :]) * scale(steps.profile)
-    weights = np.array([_WEIGHT[r] for r in steps.profile.roles()] or [1.0], np.float32)
-    weight = weights[np.clip(steps.track_classes[flat], 0, len(weights) - 1)]
-    rank = np.where(here, weight * (0.02 + np.hypot(away[..., 0], away[..., 1])), np.inf)
-    order = np.argsort(rank, axis=1, kind="stable")[:, :limit]
-    picked = np.take_along_axis(everything, order, axis=1)
-    short = limit - picked.shape[1]
-    return np.pad(picked, ((0, 0), (0, short)), constant_values=-1) if short > 0 else picked
+        return near
+    picked = Picked(steps, everything)
+    tables, (own, _, _) = picked.tables, own_places(picked)
+    away = (steps.track_boxes[picked.flat, :2] - own[:, None, :]) * tables.scale
+    weight = tables.weights.take(picked.classes, mode="clip")
+    rank = np.where(picked.here, weight * (np.float32(0.02) + np.hypot(away[..., 0], away[..., 1])), np.inf)
+    order = rank.argsort(axis=1, kind="stable")[:, :limit]
+    near[:, : order.shape[1]] = everything[np.arange(len(rows))[:, None], order]
+    return near
 
 
 def locked_tracks(steps: Steps, near: I64) -> Bool:
     """[R, P] which enemies carry a lock marker: the nearest enemy to a track of role "lock", if it lies within it."""
+    return locked_among(Picked(steps, near))
+
+
+def locked_among(picked: Picked) -> Bool:
+    """``locked_tracks`` of tracks that are picked already."""
+    steps, near = picked.steps, picked.near
     found = np.zeros(near.shape, np.bool_)
     if not near.shape[1] or not len(steps.track_classes):
         return found
-    here = near >= 0
-    flat = np.where(here, near, 0)
-    locks, enemies = here & _has_role(steps, flat, "lock"), here & _has_role(steps, flat, "enemy")
+    locks, enemies = picked.of_role("lock"), picked.of_role("enemy")
     rows = np.flatnonzero(locks.any(1) & enemies.any(1))
     if not len(rows):
         return found
-    boxes, sizes = steps.track_boxes[flat[rows]], scale(steps.profile)
-    lock = boxes[np.arange(len(rows)), locks[rows].argmax(1)]
-    away = (boxes[..., :2] - lock[:, None, :2]) * sizes
+    boxes, places = steps.track_boxes.take(picked.flat[rows], axis=0), np.arange(len(rows))
+    lock = boxes[places, locks[rows].argmax(1)]
+    away = (boxes[..., :2] - lock[:, None, :2]) * picked.tables.scale
     distance = np.where(enemies[rows], np.hypot(away[..., 0], away[..., 1]), np.inf)
     best = distance.argmin(1)
-    reach = np.maximum(lock[:, 2], 0.02)
-    close = distance[np.arange(len(rows)), best] <= reach
+    close = distance[places, best] <= np.maximum(lock[:, 2], np.float32(0.02))
     found[rows[close], best[close]] = True
     return found
 
@@ -146,12 +165,17 @@ class TrackIndex:
 
     def find(self, rows: I64, ids: I32) -> I64:
         """[R, K] flat indices of ``ids`` [R, K] in ``rows`` [R]; -1 where it is not (or row or id is -1)."""
-        wanted = (rows[:, None] << 32) + ids.astype(np.int64)
+        return self.find_at(rows[:, None], ids)[..., 0]
+
+    def find_at(self, rows: I64, ids: I32) -> I64:
+        """[R, K, L] flat indices of ``ids`` [R, K] in each of ``rows`` [R, L], as ``find``."""
+        there, those = rows[:, None, :], ids[:, :, None]
+        wanted = (there << 32) + those.astype(np.int64)
         if not len(self._keys):
             return np.full(wanted.shape, -1, np.int64)
-        at = np.minimum(np.searchsorted(self._keys, wanted.ravel()).reshape(wanted.shape), len(self._keys) - 1)
-        hit = (self._keys[at] == wanted) & (rows[:, None] >= 0) & (ids >= 0)
-        return np.where(hit, self._order[at], -1)
+        at = np.minimum(self._keys.searchsorted(wanted.ravel()).reshape(wanted.shape), len(self._keys) - 1)
+        hit = (self._keys.take(at) == wanted) & (there >= 0) & (those >= 0)
+        return np.where(hit, self._order.take(at), -1)
 
 
 def clicked_track(steps: Steps, row: int, x: float, y: float) -> int:
@@ -179,8 +203,7 @@ def clicked_tracks(steps: Steps, rows: I64) -> I64:
 
 
 def _clickable(profile: GameProfile, classes: NDArray[Any]) -> Bool:
-    known = np.array([r in CLICKABLE for r in profile.roles()] or [False])
-    return known[np.clip(classes, 0, len(known) - 1)]
+    return class_tables(profile).clickable.take(classes, mode="clip")
 
 
 def under_point(profile: GameProfile, classes: NDArray[Any], boxes: NDArray[Any], x: float, y: float, first: int = 0) -> int:
@@ -233,10 +256,3 @@ class ClickLog:
         safe = np.maximum(at, 0)
         hit = (at >= 0) & (self._ids[safe] == ids) & (ids >= 0)
         return np.where(hit, (times_ns[:, None] - self._times[safe]) / 1e9, NEVER_S)
-
-
-def _has_role(steps: Steps, flat: I64, role: str) -> Bool:
-    codes = np.array([ROLES.index(r) for r in steps.profile.roles()] or [-1])
-    classes = steps.track_classes[flat]
-    known = (classes >= 0) & (classes < len(codes))
-    return known & (codes[np.clip(classes, 0, len(codes) - 1)] == ROLES.index(role))

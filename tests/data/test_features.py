@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from data.features import (
+    FEATURE_VERSION,
     SET_TRACKS,
     SLOTS,
     Normaliser,
@@ -28,6 +29,8 @@ from data.steps import Steps, StepsBuilder
 from data.track_lookup import NEVER_S, ClickLog, TrackIndex, lag_rows
 
 TICK_NS = 50_000_000
+WANTED = [(4688.6803, -825.9459), (2401.5864, -7.2314), (655.5263, 278.73), (4785.5161, -1179.0964), (509.3637, 31.7812), (42.1371, 2.4597)]
+"""Plain and weighted sums of the inputs of ``random_steps(seed=7)``."""
 
 
 def random_steps(rows: int = 60, seed: int = 0) -> Steps:
@@ -197,3 +200,17 @@ def test_mirror_turns_features_into_those_of_the_mirrored_picture() -> None:
         if name == "slots":
             expected = expected * plain.present[..., None]
         np.testing.assert_allclose(getattr(turned, name), expected, atol=2e-5)
+
+
+def test_the_values_are_those_of_this_version() -> None:
+    """Policies that were learnt with version 3 get what they learnt from. Other values: raise ``FEATURE_VERSION``."""
+    steps = random_steps(seed=7)
+    rows = np.arange(len(steps))
+    slots, chosen = slot_inputs(steps, rows), set_inputs(steps, rows, ClickLog.of(steps))
+    summary = summary_sequence(steps.profile, summary_vectors(steps, rows[::20]), steps.time_ns[::20])
+    found = [
+        (float(values.sum(dtype=np.float64)), float((values * np.sin(np.arange(values.shape[-1]))).sum(dtype=np.float64)))
+        for values in (slots.slots, slots.context, slots.boxes, chosen.tracks, chosen.context, summary)
+    ]
+    assert FEATURE_VERSION == 3
+    np.testing.assert_allclose(found, WANTED, rtol=1e-5, atol=1e-3)
