@@ -2,8 +2,8 @@
 
 Messages to it: ``("weights", player, weights, version)``, ``("reference", weights | None)``, ``("clear",)``,
 ``("load", slot, matches)``, ``("play", serial, {world: match}, unroll)``, ``("stop",)``. From it, for each rollout:
-``("done", serial, Summary)``, its arrays then lie in the shared memory and its worlds in slot ``serial % 2``; or
-``("failed", kind, text)`` for what the caller has to mend.
+``Summary``, its arrays then lie in the shared memory and its worlds in slot ``serial % 2``; or ``Failed`` for what the caller has to
+mend.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import torch
 
 from league.losses import REFERENCE_LOGITS
-from league.rollout import Actor
+from league.rollout import Actor, Match
+from league.runners.apart import Failed, play
 from league.runners.base import Policies, RunnerSettings
 from league.runners.shared import Shared, Summary
 
@@ -52,16 +53,14 @@ class _Served:
             self._connection.send(self._play(*told))
         return what != "stop"
 
-    def _play(self, serial: int, matches: dict[int, Any], unroll: int) -> tuple[Any, ...]:
-        try:
-            self._actor.begin(matches)
-            chunk = self._actor.rollout(self._policies.by_player, unroll, self._policies.reference)
-        except (KeyError, ValueError) as error:
-            return "failed", type(error).__name__, str(error.args[0] if error.args else error)
+    def _play(self, serial: int, matches: dict[int, Match], unroll: int) -> Summary | Failed:
+        chunk = play(self._actor, self._policies, matches, unroll)
+        if isinstance(chunk, Failed):
+            return chunk
         sequence, shape, finals, stored, version = chunk.sequence, (0, 0), 0, False, 0
         if sequence is not None:
             self._shared.write_sequence(sequence)
             shape, finals, version = sequence.living.shape, len(sequence.final_at), sequence.weights_version
             stored = REFERENCE_LOGITS in sequence.extras
         self._shared.write_worlds(serial % 2, self._actor.arrays())
-        return "done", serial, Summary(shape[1], shape[0], finals, stored, version, chunk.frames, chunk.steps, chunk.played)
+        return Summary(shape[1], shape[0], finals, stored, version, chunk.frames, chunk.steps, chunk.played)

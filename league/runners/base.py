@@ -179,11 +179,19 @@ def match_from_json(told: Any) -> Match | None:
 
 
 def state_of(
-    settings: RunnerSettings, worlds: Sequence[Mapping[str, NDArray[Any]]], matches: Sequence[Sequence[Match | None]]
+    settings: RunnerSettings,
+    worlds: Sequence[Mapping[str, NDArray[Any]]],
+    matches: Sequence[Sequence[Match | None]],
+    begun: Sequence[Mapping[int, Match]],
 ) -> RunnerState:
-    """A runner's state from each actor's worlds and the matches in them."""
+    """A runner's state from each actor's worlds, the matches in them, and matches by world that were handed out and are not in them."""
     arrays = {f"{i}/{name}": values.copy() for i, actor in enumerate(worlds) for name, values in actor.items()}
-    return RunnerState(arrays, {"rollout": asdict(settings.rollout), "matches": [[match_to_json(m) for m in actor] for actor in matches]})
+    head = {
+        "rollout": asdict(settings.rollout),
+        "matches": [[match_to_json(m) for m in actor] for actor in matches],
+        "begun": [[[w, match_to_json(m)] for w, m in actor.items()] for actor in begun],
+    }
+    return RunnerState(arrays, head)
 
 
 def from_state(settings: RunnerSettings, state: RunnerState) -> list[tuple[dict[str, NDArray[Any]], list[Match | None]]]:
@@ -202,3 +210,15 @@ def from_state(settings: RunnerSettings, state: RunnerState) -> list[tuple[dict[
         )
         for i, told_of_actor in enumerate(actors)
     ]
+
+
+def begun_from_state(settings: RunnerSettings, state: RunnerState) -> list[dict[int, Match]]:
+    """Matches of each actor, by world, that were handed out and are in no world yet. Raises ValueError when they are broken."""
+    told = state.head.get("begun") or [[]] * settings.actors
+    try:
+        found = [{int(w): match_from_json(match) for w, match in mine} for mine in told]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"runner state: matches that were begun are broken ({error}); use an earlier state") from error
+    if len(found) != settings.actors:
+        raise ValueError(f"runner state: begun matches of {len(found)} actors, here {settings.actors}; resume with as many")
+    return [{w: match for w, match in mine.items() if match is not None} for mine in found]
