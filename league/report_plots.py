@@ -76,8 +76,8 @@ def draw_plots(report: Report) -> dict[str, str]:
 
 def _map_size(players: int) -> tuple[float, float]:
     """Inches of the heat map: cells that hold two digits, and room for names."""
-    side = min(9.0, 1.9 + 0.33 * min(players, _MOST_NAMES))
-    return min(9.0, side + 1.2), side
+    side = min(9.0, 2.1 + 0.33 * min(players, _MOST_NAMES))
+    return max(6.2, side), side
 
 
 def _payoffs(figure: Any, report: Report) -> None:
@@ -86,7 +86,7 @@ def _payoffs(figure: Any, report: Report) -> None:
     order = sorted(range(len(names)), key=lambda k: -report.ratings[names[k]].value if names[k] in report.ratings else 0.0)
     names, matrix = [names[k] for k in order], matrix[np.ix_(order, order)]
     axis = figure.subplots()
-    axis.set_title("P[row ranks above column], %; strongest first, grey: never met")
+    axis.set_title("Row ranks above column, %;\nstrongest first; grey: never met", loc="left")
     colours: Any = import_module("matplotlib.colors").LinearSegmentedColormap.from_list("payoff", _BAD_TO_GOOD).with_extremes(bad="#e4e4e4")
     image = axis.imshow(100 * matrix, cmap=colours, vmin=0, vmax=100)
     figure.colorbar(image, ax=axis, shrink=0.6, label="%")
@@ -150,8 +150,10 @@ def _losses(figure: Any, report: Report) -> None:
             if known:
                 axis.plot(*zip(*known, strict=True), color=_COLOURS[number % len(_COLOURS)], linewidth=1, label=learner)
         axis.grid(color="#eeeeee")
+    short: Any = import_module("matplotlib.ticker").EngFormatter(sep="")
     for axis in axes[2:]:
         axis.set_xlabel("frames the learner has learnt from")
+        axis.xaxis.set_major_formatter(short)
     if axes[0].get_legend_handles_labels()[0]:
         axes[0].legend(fontsize=7)
 
@@ -169,8 +171,14 @@ def page(report: Report, plots: dict[str, str]) -> str:
     body.append(f"<p>{counted}, {report.truncated} cut by the limit. Live Elo's mean: {report.elo_mean:.3f}.</p>")
     body += [f'<p class="note">{escape(note)}</p>' for note in report.notes]
     body += [_inline(svg) for svg in plots.values()]
-    players = [_player(report, p.id, [f"{p.games:,}", f"{p.frames:,}", p.benched]) for p in _by_rating(report)]
-    body += _table("Players", ("player", "rating", "from", "to", "Elo", "skill", "Nash", "games", "frames", "benched"), players)
+    benched = ["benched"] if any(p.benched for p in report.players) else []
+    players = [_player(report, p.id, [f"{p.games:,}", f"{p.frames:,}", *([p.benched] if benched else [])]) for p in _by_rating(report)]
+    body += _table("Players", ("player", "rating", "from", "to", "Elo", "skill", "Nash", "games", "frames", *benched), players)
+    body += (
+        ["<p>rating: Bradley-Terry, Elo points, 95 %; skill: Plackett-Luce, mu ± 95 %, a newcomer has 25 ± 16.</p>"]
+        if report.skills
+        else []
+    )
     proxies = [
         [x.player, x.found.worst, *(f"{v:.3f}" for v in x.found.payoff), f"{x.found.games:g}", f"{x.found.newest.value:.3f}", x.source]
         for x in report.proxies
