@@ -18,6 +18,7 @@ import numpy as np
 
 from data.checkpoint import Checkpoint, CheckpointError, fit_tensors, load, refuse_mismatch
 from data.features import (
+    I64,
     LAGS_S,
     UNKNOWN_MODE,
     Normaliser,
@@ -28,11 +29,12 @@ from data.features import (
 )
 from data.models import LEVELS, read_policy
 from data.profile import GameProfile
-from data.schema import NO_TARGET, Action, Observation, Step
-from data.steps import Steps, StepsBuilder, input_names
-from data.track_lookup import ClickLog, lag_rows, under_point
+from data.schema import NO_TARGET, Action, Observation
+from data.steps import Steps, input_names
+from data.track_lookup import ClickLog, under_point
 from data.vocabulary import MODES
 from engine.motor import Motor
+from engine.recent import Recent
 
 STRATEGIST_S: Final = 1.0
 TACTICIAN_S: Final = 0.2
@@ -41,7 +43,6 @@ TARGET_EXPIRES_S: Final = 0.6
 """A target that has not been among the tracks for so long is dropped before the Tactician's next turn."""
 GAP_S: Final = 0.5
 """Observations further apart than this: what came before is forgotten, as training never bridges a gap."""
-_REST: Final = Action(0.5, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +101,12 @@ class Policy:
         }
         self._holds = frozenset(card.get("holds", ()))
         self.normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
-        self._history_s = max(LAGS_S) + 0.2
+        self._past = Recent(profile, max(LAGS_S) + 0.2)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything; the next observation begins a flight."""
-        self._past: deque[Observation] = deque()
+        self._past.clear()
         self._seconds: list[tuple[int, Any]] = []
         self._due_ns = {"strategist": 0, "tactician": 0}
         self._mode = UNKNOWN_MODE
@@ -120,11 +121,10 @@ class Policy:
         """One decision. Observations come in time order; one over ``GAP_S`` after the last starts anew."""
         began = time.perf_counter()
         now = observation.time_ns
-        if self._past and not 0 <= now - self._past[-1].time_ns <= GAP_S * 1e9:
+        if len(self._past) and not 0 <= now - self._past.times_ns[-1] <= GAP_S * 1e9:
             self.reset()
-        self._past.append(observation)
-        while now - self._past[0].time_ns > self._history_s * 1e9:
-            self._past.popleft()
+        self._past.add(observation)
+        steps, row = self._past.steps(), np.array([len(self._past) - 1])
         timings: dict[str, float] = {}
         present = observation.tracks.ids
         if self._target != NO_TARGET and bool((present == self._target).any()):
@@ -134,7 +134,7 @@ class Policy:
         for level, think, period_s in (("strategist", self._strategist, STRATEGIST_S), ("tactician", self._tactician, TACTICIAN_S)):
             if now >= self._due_ns[level] - 1_000_000:
                 at = time.perf_counter()
-                think(observation)
+                think(observation, steps, row)
                 timings[level] = (time.perf_counter() - at) * 1e3
                 # A clock that fell behind starts again from now instead of catching up. After their first, common turn
                 # the Strategist thinks a tick later than the Tactician, so that no tick carries all three.
@@ -143,40 +143,34 @@ class Policy:
                 late = STAGGER_NS if first and level == "strategist" else 0
                 self._due_ns[level] = due if not first and due > now else now + period + late
         at = time.perf_counter()
-        action = self._executor(observation)
+        action = self._executor(observation, steps, row)
         timings["executor"] = (time.perf_counter() - at) * 1e3
         timings["total"] = (time.perf_counter() - began) * 1e3
         mode = MODES[self._mode] if self._mode < len(MODES) else ""
         return PolicyDecision(action, mode, self._target, timings)
 
-    def _strategist(self, seen: Observation) -> None:
+    def _strategist(self, seen: Observation, steps: Steps, row: I64) -> None:
         if not self.brains.has_strategist:
             return
-        steps = _steps(self.profile, [seen])
-        self._seconds.append((seen.time_ns, summary_vectors(steps, np.zeros(1, np.int64))[0]))
+        self._seconds.append((seen.time_ns, summary_vectors(steps, row)[0]))
         del self._seconds[: -self.brains.history]
         times = np.array([t for t, _ in self._seconds], np.int64)
         vectors = summary_sequence(self.profile, np.stack([v for _, v in self._seconds]), times)
         self._mode = int(self.brains.modes(self.normalisers["strategist"]["summary"].apply(vectors)).argmax())
 
-    def _tactician(self, seen: Observation) -> None:
+    def _tactician(self, seen: Observation, steps: Steps, row: I64) -> None:
         if not self.brains.has_tactician:
             return
         log = ClickLog(np.array([i for i, _ in self._clicks], np.int64), np.array([t for _, t in self._clicks], np.int64))
-        inputs = set_inputs(_steps(self.profile, [seen]), np.zeros(1, np.int64), log)
+        inputs = set_inputs(steps, row, log)
         norms = self.normalisers["tactician"]
         tracks, context = norms["tracks"].apply(inputs.tracks, inputs.present), norms["context"].apply(inputs.context)
         chosen = int(self.brains.targets(tracks, inputs.present, context, self._mode).argmax())
         self._target = int(inputs.ids[0, chosen]) if chosen < inputs.ids.shape[1] else NO_TARGET
         self._target_seen_ns = seen.time_ns
 
-    def _executor(self, seen: Observation) -> Action:
-        times = np.array([o.time_ns for o in self._past], np.int64)
-        full = _steps_times(self.profile, times)
-        last = np.array([len(times) - 1])
-        wanted = np.unique(lag_rows(full, last, LAGS_S))
-        steps = _steps(self.profile, [self._past[i] for i in wanted.tolist() if i >= 0])
-        inputs = slot_inputs(steps, np.array([len(steps) - 1]))
+    def _executor(self, seen: Observation, steps: Steps, row: I64) -> Action:
+        inputs = slot_inputs(steps, row)
         norms = self.normalisers["executor"]
         target = (inputs.ids == self._target) & inputs.present if self._target != NO_TARGET else np.zeros_like(inputs.present)
         cursor = seen.cursor
@@ -255,7 +249,8 @@ class Policy:
     def _dt_s(self) -> float:
         if len(self._past) < 2:
             return 0.05
-        return min((self._past[-1].time_ns - self._past[-2].time_ns) / 1e9, 0.1)
+        before, now = self._past.times_ns[-2:]
+        return min((now - before) / 1e9, 0.1)
 
 
 def load_policy(path: Path | str, profile: GameProfile | None = None, settings: PolicySettings | None = None) -> Policy:
@@ -287,24 +282,6 @@ def with_settings(policy: Policy, **changes: float) -> PolicySettings:
 
 def _normalisers(card: dict[str, Any]) -> dict[str, Normaliser]:
     return {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
-
-
-def _steps(profile: GameProfile, observations: list[Observation]) -> Steps:
-    rows = StepsBuilder(profile)
-    for seen in observations:
-        rows.append(Step(seen, _REST))
-    return rows.build()
-
-
-def _steps_times(profile: GameProfile, times: Any) -> Any:
-    """Something with times only: all that ``lag_rows`` reads."""
-    del profile
-    return _Times(times)
-
-
-@dataclass(frozen=True, slots=True)
-class _Times:
-    time_ns: Any
 
 
 __all__ = ["CheckpointError", "Policy", "PolicyDecision", "PolicySettings", "fit_tensors", "load_policy", "with_settings"]
