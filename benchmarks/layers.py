@@ -34,7 +34,7 @@ from benchmarks.training_speed import record
 from trainers import tactician
 from trainers.loop import LoopSettings, tensors_of
 from trainers.networks import blocks
-from trainers.networks.forward import Trunk as FlyingTrunk
+from trainers.networks.forward_blocks import Trunk as FlyingTrunk
 
 WIDTH, LAYERS, HEADS = 64, 2, 2
 SHAPES = {"strategist": (32, 60), "tactician": (64, 33), "executor": (128, 13)}

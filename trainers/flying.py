@@ -13,7 +13,8 @@ from data.features import context_features, set_context_features, set_features, 
 from data.profile import GameProfile
 from data.steps import input_names
 from data.vocabulary import MODES
-from trainers.networks.forward import ExecutorForward, Floats, StrategistForward, TacticianForward, sigmoid, softmax
+from trainers.networks.forward import ExecutorForward, StrategistForward, TacticianForward
+from trainers.networks.forward_blocks import Floats, sigmoid, softmax
 from trainers.networks.shape import executor_shapes, strategist_shapes, tactician_shapes
 
 Loaded = dict[str, tuple[dict[str, Any], dict[str, NDArray[Any]]]]
@@ -105,11 +106,13 @@ class Brains:
             choice, point = ground, np.array(reach[1], np.float32)
         clicks, keys, held = network.act(seen, choice, point, None if cursor is None else np.array(cursor, np.float32))
         x, y = point.tolist()
+        likely = sigmoid(np.concatenate([clicks, keys, held])).tolist()
+        buttons, inputs = len(clicks), len(clicks) + len(keys)
         return Look(
             (x, y),
             int(there[choice]) if choice < ground else present.shape[1],
             float(sigmoid(seen.intent)),
-            sigmoid(clicks).tolist(),
-            sigmoid(keys).tolist(),
-            sigmoid(held).tolist(),
+            likely[:buttons],
+            likely[buttons:inputs],
+            likely[inputs:],
         )

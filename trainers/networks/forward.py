@@ -12,87 +12,13 @@ cells, D features, I buttons and keys.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trainers.networks.forward_blocks import Floats, Linear, Mlp, Tensors, Trunk, log_sum_exp, side_by_side, sigmoid
 from trainers.networks.shape import CELL_BIAS, GRID, LIKELY_PLACES, MIN_SPREAD, PLACE_REACH, PLACES, SPREAD_RANGE
-
-Floats = NDArray[np.float32]
-Tensors = Mapping[str, NDArray[Any]]
-
-_LAYER_NORM_EPSILON: Final = np.float32(1e-5)
-_GELU: Final = np.float32(math.sqrt(2 / math.pi))
-
-
-class Linear:
-    """x [..., in] -> [..., out]."""
-
-    def __init__(self, tensors: Tensors, name: str) -> None:
-        self._weight = np.ascontiguousarray(tensors[f"{name}.weight"].T, np.float32)
-        self._bias = np.asarray(tensors[f"{name}.bias"], np.float32)
-
-    def __call__(self, x: Floats) -> Floats:
-        return x @ self._weight + self._bias
-
-
-class Mlp:
-    """Linear, GELU, linear: ``trainers.networks.blocks.mlp``."""
-
-    def __init__(self, tensors: Tensors, name: str) -> None:
-        self._first, self._second = Linear(tensors, f"{name}.0"), Linear(tensors, f"{name}.2")
-
-    def __call__(self, x: Floats) -> Floats:
-        return self._second(gelu(self._first(x)))
-
-
-class Norm:
-    """Layer normalisation over the last axis (Ba et al. 2016)."""
-
-    def __init__(self, tensors: Tensors, name: str) -> None:
-        self._weight = np.asarray(tensors[f"{name}.weight"], np.float32)
-        self._bias = np.asarray(tensors[f"{name}.bias"], np.float32)
-
-    def __call__(self, x: Floats) -> Floats:
-        centred = x - x.mean(-1, keepdims=True)
-        variance = np.square(centred).mean(-1, keepdims=True)
-        return centred / np.sqrt(variance + _LAYER_NORM_EPSILON) * self._weight + self._bias
-
-
-class Trunk:
-    """Pre-LN transformer layers over tokens [T, W]: ``trainers.networks.blocks.Trunk`` without dropout."""
-
-    def __init__(self, tensors: Tensors, layers: int, heads: int) -> None:
-        self._heads = heads
-        self._layers = [
-            (
-                Norm(tensors, f"trunk.layers.{i}.norm_1"),
-                Linear(tensors, f"trunk.layers.{i}.attention.qkv"),
-                Linear(tensors, f"trunk.layers.{i}.attention.out"),
-                Norm(tensors, f"trunk.layers.{i}.norm_2"),
-                Mlp(tensors, f"trunk.layers.{i}.feed"),
-            )
-            for i in range(layers)
-        ]
-        self._norm = Norm(tensors, "trunk.norm")
-
-    def __call__(self, x_TW: Floats, causal: bool = False) -> Floats:
-        for norm_1, qkv, out, norm_2, feed in self._layers:
-            x_TW = x_TW + out(self._attend(qkv(norm_1(x_TW)), causal))
-            x_TW = x_TW + feed(norm_2(x_TW))
-        return self._norm(x_TW)
-
-    def _attend(self, qkv_T3W: Floats, causal: bool) -> Floats:
-        t, width = len(qkv_T3W), qkv_T3W.shape[1] // 3
-        depth = width // self._heads
-        q, k, v = qkv_T3W.reshape(t, 3, self._heads, depth).transpose(1, 2, 0, 3)
-        scores = q @ k.transpose(0, 2, 1) * np.float32(1 / math.sqrt(depth))
-        if causal:
-            scores = np.where(np.tri(t, dtype=bool), scores, np.float32(-np.inf))
-        return (softmax(scores) @ v).transpose(1, 0, 2).reshape(t, width)
 
 
 class StrategistForward:
@@ -100,9 +26,9 @@ class StrategistForward:
 
     def __init__(self, tensors: Tensors, layers: int, heads: int) -> None:
         self.history = len(tensors["decay"])
-        self._embed, self._trunk = Mlp(tensors, "embed"), Trunk(tensors, layers, heads)
+        self._embed, self._trunk = Mlp.of(tensors, "embed"), Trunk(tensors, layers, heads)
         self._decay = np.asarray(tensors["decay"], np.float32)
-        self._head = Linear(tensors, "head")
+        self._head = Linear.of(tensors, "head")
 
     def __call__(self, summaries_TD: Floats) -> Floats:
         """Mode logits at the last second, from normalised summaries in time order (at most ``history`` of them)."""
@@ -115,17 +41,32 @@ class TacticianForward:
     """``trainers.networks.tactician.Tactician``."""
 
     def __init__(self, tensors: Tensors, layers: int, heads: int) -> None:
-        self._embed_track, self._embed_context = Mlp(tensors, "embed_track"), Linear(tensors, "embed_context")
+        self._embed_track, self._embed_context = Mlp.of(tensors, "embed_track"), Linear.of(tensors, "embed_context")
         self._modes = np.asarray(tensors["embed_mode.weight"], np.float32)
         self._trunk = Trunk(tensors, layers, heads)
-        self._score, self._none = Mlp(tensors, "score"), Mlp(tensors, "none")
+        self._score, self._none = BesideEach([(Mlp.of(tensors, "score"), True)]), Mlp.of(tensors, "none")
 
     def __call__(self, tracks_KD: Floats, context_D: Floats, mode: int) -> Floats:
         """Logits [K + 1]: one for each track, the last for "none"."""
         first = (self._embed_context(context_D) + self._modes[mode])[None]
         x = self._trunk(np.concatenate([first, self._embed_track(tracks_KD)]))
-        scores = self._score(_beside_each(x[1:], x[0]))[:, 0]
-        return np.concatenate([scores, self._none(x[0])])
+        return np.concatenate([self._score(x[1:], self._score.of_context(x[0]))[:, 0], self._none(x[0])])
+
+
+class BesideEach:
+    """Small heads over tokens [K, W], each token with the context [W] beside it or (False) alone; what goes out is theirs in a row."""
+
+    def __init__(self, heads: list[tuple[Mlp, bool]]) -> None:
+        width = next(len(mlp.first.weight) // 2 for mlp, both in heads if both)
+        reads = [list(range(2 * width if both else width)) for _, both in heads]
+        self._all = side_by_side([mlp for mlp, _ in heads], reads, 2 * width)
+        self._tokens, self.of_context = self._all.first.weight[:width], Linear(self._all.first.weight[width:], self._all.first.bias)
+
+    def __call__(self, tokens_KW: Floats, context_H: Floats) -> Floats:
+        """``context``: what ``of_context`` makes of it."""
+        hidden = tokens_KW @ self._tokens
+        hidden += context_H
+        return self._all.rest(hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +88,25 @@ class ExecutorForward:
 
     def __init__(self, tensors: Tensors, layers: int, heads: int, aspect: float) -> None:
         self._scale = np.array([1.0, aspect], np.float32)
-        self._embed_slot, self._embed_context = Mlp(tensors, "embed_slot"), Mlp(tensors, "embed_context")
+        slot, context = Mlp.of(tensors, "embed_slot"), Mlp.of(tensors, "embed_context")
+        # The last input says which slot is the target, or that there is one: added where it is 1.
+        self._embed_slot, self._of_target = _without_last_input(slot)
+        self._embed_context, self._of_a_target = _without_last_input(context)
         self._modes = np.asarray(tensors["embed_mode.weight"], np.float32)
         self._trunk = Trunk(tensors, layers, heads)
-        self._component, self._on_offset, self._beside = (Mlp(tensors, name) for name in ("component", "on_offset", "beside"))
-        self._cells, self._choice = Linear(tensors, "cells"), Linear(tensors, "choice")
-        self._intent, self._click, self._keys = (Mlp(tensors, name) for name in ("intent", "click", "keys"))
+        component, on_offset, beside, self._intent, click, keys = (
+            Mlp.of(tensors, name) for name in ("component", "on_offset", "beside", "intent", "click", "keys")
+        )
+        self._each = BesideEach([(component, True), (beside, True), (on_offset, False)])
+        cells, choice = Linear.of(tensors, "cells"), Linear.of(tensors, "choice")
+        parts = (self._each.of_context, self._intent.first, Linear(cells.weight, cells.bias - np.float32(CELL_BIAS)))
+        self._of_context = Linear(np.concatenate([p.weight for p in parts], axis=1), np.concatenate([p.bias for p in parts]))
+        self._ends = np.cumsum([len(p.bias) for p in parts[:2]]).tolist()
+        # Its last input is 1 for a slot; for the ground all are 0.
+        self._choice, self._no_choice = Linear(choice.weight[:-1], choice.bias + choice.weight[-1]), choice.bias
+        both, where = len(keys.first.weight) - 1, len(click.first.weight)
+        self._act = side_by_side([click, keys], [list(range(where)), [*range(both), where - 1]], where)
+        self._buttons = len(click.second.bias)
         columns, rows = GRID
         x, y = np.meshgrid((np.arange(columns) + 0.5) / columns, (np.arange(rows) + 0.5) / rows)
         self._centres = np.stack([x, y], axis=-1).reshape(-1, 2).astype(np.float32)
@@ -160,90 +114,85 @@ class ExecutorForward:
 
     def see(self, slots_KD: Floats, boxes_K4: Floats, own_2: Floats, context_D: Floats, mode: int, target: int) -> Seen:
         """``slots``, ``context`` normalised; ``boxes``, ``own`` (the ship) in 0..1; ``target``: which slot, or -1."""
-        count = len(slots_KD)
-        marked = (np.arange(count) == target).astype(np.float32)[:, None]
-        tokens = self._embed_slot(np.concatenate([slots_KD, marked], axis=1))
-        first = self._embed_context(np.append(context_D, np.float32(target >= 0))) + self._modes[mode]
-        x = self._trunk(np.concatenate([first[None], tokens]))
+        count, hidden, about = len(slots_KD), self._embed_slot.first(slots_KD), self._embed_context.first(context_D)
+        if target >= 0:
+            hidden[target] += self._of_target
+            about += self._of_a_target
+        x = np.empty((count + 1, len(self._modes[mode])), np.float32)
+        x[0], x[1:] = self._embed_context.rest(about) + self._modes[mode], self._embed_slot.rest(hidden)
+        x = self._trunk(x)
         context, slots = x[0], x[1:]
-        both = _beside_each(slots, context)
-        pointed, place = self._component(both), self._beside(both).reshape(count, len(PLACES), 3)
-        logits = np.concatenate([pointed[:, 0], pointed[:, 1:].ravel(), self._cells(context) - np.float32(CELL_BIAS)])
-        spread = np.float32(MIN_SPREAD) + np.float32(SPREAD_RANGE) * sigmoid(place[..., 2].ravel() - 1)
-        offset = np.tanh(self._on_offset(slots))
+        of_each, of_intent, of_cells = np.split(self._of_context(context), self._ends)
+        each, kinds = self._each(slots, of_each), 1 + len(PLACES)
+        pointed, place, on_offset = each[:, :kinds], each[:, kinds:-2].reshape(count, len(PLACES), 3), each[:, -2:]
+        logits = np.concatenate([pointed[:, 0], pointed[:, 1:].ravel(), of_cells])
+        spread = np.float32(MIN_SPREAD) + np.float32(SPREAD_RANGE) * sigmoid(place[..., 2].ravel() - np.float32(1))
         places = self._places(boxes_K4, own_2, place[..., :2])
-        return Seen(slots, context, logits - log_sum_exp(logits), offset, places, spread, self._intent(context)[0])
+        return Seen(slots, context, logits - log_sum_exp(logits), np.tanh(on_offset), places, spread, self._intent.rest(of_intent)[0])
 
     def _places(self, boxes_K4: Floats, own_2: Floats, place_KM2: Floats) -> Floats:
         anchor = boxes_K4[:, :2] * self._scale
         line = own_2 * self._scale - anchor
-        away = np.sqrt(np.square(line).sum(-1, keepdims=True))
-        # The ship itself looks to the right.
-        along = np.where(away > 0.01, line / np.maximum(away, np.float32(1e-6)), np.array([1.0, 0.0], np.float32))[:, None]
-        across = np.stack([-along[..., 1], along[..., 0]], axis=-1)
-        offset = np.array(PLACES, np.float32) + np.float32(PLACE_REACH) * place_KM2
-        return (anchor[:, None] + offset[..., :1] * along + offset[..., 1:] * across).reshape(-1, 2)
+        away = np.hypot(line[:, 0], line[:, 1])[:, None]
+        along = line / np.maximum(away, np.float32(1e-6))
+        along[away[:, 0] <= 0.01] = (1.0, 0.0)  # the ship itself looks to the right
+        offset = _PLACES + np.float32(PLACE_REACH) * place_KM2
+        x, y, ahead, aside = along[:, :1], along[:, 1:], offset[..., 0], offset[..., 1]
+        found = np.empty_like(offset)
+        found[..., 0] = anchor[:, :1] + ahead * x - aside * y
+        found[..., 1] = anchor[:, 1:] + ahead * y + aside * x
+        return found.reshape(-1, 2)
 
     def choose(self, seen: Seen, boxes_K4: Floats) -> tuple[int, Floats]:
         """The likeliest choice (a slot, or K for the ground) and its point in 0..1."""
         count = len(seen.slots)
         on, ground = seen.log_p[:count], seen.log_p[count:]
-        if count and log_sum_exp(on) >= log_sum_exp(ground):
+        if count and np.add.reduce(np.exp(on)) >= 0.5:
             slot = int(on.argmax())
             return slot, self.on_slot(seen, boxes_K4, slot)
         places = len(seen.spread)
-        likely = np.argsort(-ground[:places], kind="stable")[:LIKELY_PLACES]
+        likely = (-ground[:places]).argsort(kind="stable")[:LIKELY_PLACES]
         points = np.concatenate([seen.beside[likely] / self._scale, self._centres[ground[places:].argmax()][None]])
-        return count, np.clip(points[self._ground_log_density(seen, points).argmax()], 0, 1)
+        return count, _inside(points[self._ground_log_density(seen, points).argmax()])
 
     def on_slot(self, seen: Seen, boxes_K4: Floats, slot: int) -> Floats:
         """The point on a slot, in 0..1."""
         box = boxes_K4[slot]
-        return np.clip(box[:2] + seen.on_offset[slot] * box[2:] / 2, 0, 1)
+        return _inside(box[:2] + seen.on_offset[slot] * box[2:] / 2)
 
     def _ground_log_density(self, seen: Seen, points_N2: Floats) -> Floats:
         count, places = len(seen.slots), len(seen.spread)
-        away = np.square((points_N2 * self._scale)[:, None] - seen.beside).sum(-1)
-        scale = seen.log_p[count : count + places] - np.log(np.float32(2 * math.pi) * seen.spread**2)
-        column, row = (np.clip(points_N2, 0, 1 - 1e-6) * np.array(GRID, np.float32)).astype(np.int64).T
+        gap = (points_N2 * self._scale)[:, None] - seen.beside
+        variance = np.square(seen.spread)
+        away = np.vecdot(gap, gap)
+        scale = seen.log_p[count : count + places] - np.log(np.float32(2 * math.pi) * variance)
+        column, row = (np.minimum(_inside(points_N2), np.float32(1 - 1e-6)) * _CELLS).astype(np.int64).T
         absolute = seen.log_p[count + places :][row * GRID[0] + column] + self._log_cell_density
-        return log_sum_exp(np.concatenate([scale - away / (2 * seen.spread**2), absolute[:, None]], axis=1))
+        return log_sum_exp(np.concatenate([scale - away / (2 * variance), absolute[:, None]], axis=1))
 
     def act(self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None) -> tuple[Floats, Floats, Floats]:
         """Click hazards [2], key hazards [I] and held logits [I], given the chosen point. ``cursor``: None when unknown."""
         on_slot = choice < len(seen.slots)
-        token = seen.slots[choice] if on_slot else np.zeros_like(seen.context)
-        both = np.concatenate([seen.context, self._choice(np.append(token, np.float32(on_slot)))])
+        both = np.concatenate([seen.context, self._choice(seen.slots[choice]) if on_slot else self._no_choice])
         known = np.float32(cursor_2 is not None)
         offset = np.zeros(2, np.float32) if cursor_2 is None else (point_2 - cursor_2) * self._scale
         distance = math.sqrt(float(offset @ offset))
-        intent = np.clip(seen.intent, -6, 6) / np.float32(3)
+        intent = min(max(float(seen.intent), -6.0), 6.0) / 3
         near = (math.exp(-distance / 0.01), math.exp(-distance / 0.05), known, intent)
-        where = np.concatenate([np.clip(offset, -1, 1) * 4, np.array(near, np.float32)])
-        onsets, held = np.split(self._keys(np.append(both, intent)), 2)
-        return self._click(np.concatenate([both, where])), onsets, held
+        where = np.concatenate([np.minimum(np.maximum(offset, -1), 1) * 4, np.array(near, np.float32)])
+        found = self._act(np.concatenate([both, where]))
+        keys = (len(found) - self._buttons) // 2
+        return found[: self._buttons], found[self._buttons : -keys], found[-keys:]
 
 
-def _beside_each(x_KW: Floats, context_W: Floats) -> Floats:
-    return np.concatenate([x_KW, np.broadcast_to(context_W, x_KW.shape)], axis=1)
+_PLACES: Final = np.array(PLACES, np.float32)
+_CELLS: Final = np.array(GRID, np.float32)
 
 
-def gelu(x: Floats) -> Floats:
-    """x times the normal distribution function, by its tanh form (Hendrycks and Gimpel 2016)."""
-    return np.float32(0.5) * x * (1 + np.tanh(_GELU * (x + np.float32(0.044715) * x * x * x)))
+def _inside(points: Floats) -> Floats:
+    return np.minimum(np.maximum(points, np.float32(0)), np.float32(1))
 
 
-def sigmoid(x: Floats) -> Floats:
-    return np.float32(0.5) * (1 + np.tanh(np.float32(0.5) * x))  # this form overflows nowhere
-
-
-def softmax(x: Floats) -> Floats:
-    """Over the last axis."""
-    raised = np.exp(x - x.max(-1, keepdims=True))
-    return raised / raised.sum(-1, keepdims=True)
-
-
-def log_sum_exp(x: Floats) -> Floats:
-    """Over the last axis, which may not be empty."""
-    highest = x.max(-1, keepdims=True)
-    return (np.log(np.exp(x - highest).sum(-1, keepdims=True)) + highest)[..., 0]
+def _without_last_input(mlp: Mlp) -> tuple[Mlp, Floats]:
+    """The rest of it, and what the last input adds to ``first`` where it is 1."""
+    return Mlp(Linear(mlp.first.weight[:-1], mlp.first.bias), mlp.second), mlp.first.weight[-1]
