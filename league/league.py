@@ -19,13 +19,15 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from data.files import write_json
+from league.arena.last_standing_rules import RULES_VERSION
 from league.imitate import load_policy
 from league.league_run import LeagueError, LeagueProgress, LeagueResult, LeagueRun, Meter, live_table, views_of
 from league.matchmaking import Matchmaker
+from league.moves import KeptMatch
 from league.payoff import Ticket, pair_scores
 from league.ratings import Elo
 from league.report import make_report, summary_of
-from league.rollout import Match, Played
+from league.rollout import Match, Played, world_seed
 from league.runners.base import Runner, weights_of
 from league.runners.choose import make_runner
 from league.store import SUMMARY, LeagueStore, StoreError, weights_hash
@@ -37,7 +39,7 @@ _MOST_NOTES: Final = 200
 
 def runner_of(run: LeagueRun) -> Runner:
     """The runner that the run names."""
-    return make_runner(run.runner, run.runner_settings())
+    return make_runner(run.runner, run.runner_settings(), run.address)
 
 
 class _Open(NamedTuple):
@@ -210,14 +212,18 @@ class _League:
         self._dirty.add(me.name)
         frames = 0
         rows: list[dict[str, Any]] = []
+        kept: list[dict[str, Any]] = []
         for _ in range(self.run.actor_rollouts):
             self._show_weights(me)
             for chunk in me.collect(lambda count: self._deal(me.name, count)):
                 frames += chunk.frames
-                rows += [self._end(played) for played in chunk.played if played.match.number in self.open]
+                mine = [played for played in chunk.played if played.match.number in self.open]
+                kept += [self._kept(played) for played in mine if played.moves]
+                rows += [self._end(played) for played in mine]
             me.learn()
         self.makers.learnt(me.name, frames)
         self.iterations += 1
+        self.store.replays.append(kept)
         self.store.matches.append(rows)
         about = {"iteration": self.iterations, "learner": me.name, "learner_frames": self.makers.learner(me.name).frames, "frames": frames}
         self.store.metrics.append([{**about, "version": me.version, "matches": self.matches, "losses": me.losses}])
@@ -264,6 +270,14 @@ class _League:
             "truncated": bool(played.truncated),
             "counted": counted,
         }
+
+    def _kept(self, played: Played) -> dict[str, Any]:
+        """A finished match's moves, as a line."""
+        match = played.match
+        world = world_seed(self.run.seed, match.number)
+        return KeptMatch(
+            match.number, match.players, played.placements, world, self.run.episode_steps, RULES_VERSION, played.moves
+        ).to_json()
 
     def _freeze(self, me: Trainee, reason: str) -> None:
         """Snapshot, then reset where the role calls for it: results of the old life go, and so do its matches under way."""

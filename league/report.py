@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from league.ratings import Counts, Elo, EloSettings, Exploitability, Interval, N
 from league.results import Results, against, count_matches, rated
 from league.skill import Skill, skills
 from league.store import BEST_RESPONSE, EVALUATION, MATCHES, METRICS, LeagueStore, StoreError, read_journal
+
+if TYPE_CHECKING:
+    from league.report_matches import ShownMatch
 
 AGREES_WITHIN: Final = 1e-6
 
@@ -100,6 +103,8 @@ class Report:
     notes: tuple[str, ...]
     metrics: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     """Lines of ``metrics.jsonl``; for the plots, not part of the JSON."""
+    shown: tuple[ShownMatch, ...] = field(default=(), repr=False)
+    """Chosen matches, filmed (``league.report_matches``)."""
 
     def payoffs(self) -> tuple[list[str], NDArray[np.float64]]:
         """Players that met somebody, and [n, n] P[row ranks above column]; NaN where they never met or are the same."""
@@ -119,6 +124,7 @@ class Report:
             "exploitability": [_proxy_json(proxy) for proxy in self.proxies],
             "best_response": self.best_response,
             "mix": [row._asdict() for row in self.mix],
+            "shown": [match.to_json() for match in self.shown],
             "notes": list(self.notes),
         }
 
@@ -387,4 +393,4 @@ def _mix_of(found: Results) -> list[MixRow]:
 def summary_of(report: Report) -> dict[str, Any]:
     """``summary.json``: the report's figures without its tables of pairs."""
     told = report.to_json()
-    return {key: told[key] for key in told if key not in ("pairs", "placements")}
+    return {key: told[key] for key in told if key not in ("pairs", "placements", "shown")}

@@ -37,7 +37,8 @@ _DARK: Final = 0.38
 """So far from even a cell is dark, and its digits are white."""
 _STYLE: Final = """body{font:14px/1.4 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:1em 0}td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd}
-td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto}.note{color:#8a4b00}"""
+td:first-child,th:first-child{text-align:left}svg,video,img{max-width:100%;height:auto}
+figure{margin:1em 0}.note{color:#8a4b00}"""
 
 
 def write_page(folder: Path, report: Report) -> list[Path]:
@@ -171,6 +172,7 @@ def page(report: Report, plots: dict[str, str]) -> str:
     body.append(f"<p>{counted}, {report.truncated} cut by the limit. Live Elo's mean: {report.elo_mean:.3f}.</p>")
     body += [f'<p class="note">{escape(note)}</p>' for note in report.notes]
     body += [_inline(svg) for svg in plots.values()]
+    body += ["<h2>Matches</h2>", *(match.html() for match in report.shown)] if report.shown else []
     benched = ["benched"] if any(p.benched for p in report.players) else []
     players = [_player(report, p.id, [f"{p.games:,}", f"{p.frames:,}", *([p.benched] if benched else [])]) for p in _by_rating(report)]
     body += _table("Players", ("player", "rating", "from", "to", "Elo", "skill", "Nash", "games", "frames", *benched), players)

@@ -24,6 +24,7 @@ def report_text(report: Report) -> str:
     lines += [_proxy(proxy) for proxy in report.proxies]
     lines += [best_response_text(report.best_response)] if report.best_response else []
     lines += _mix(report)
+    lines += [f"match {match.match}, {match.why}: {match.told}{f'; {match.video}' if match.video else ''}" for match in report.shown]
     lines += [f"note: {note}" for note in report.notes]
     return "\n".join(lines)
 

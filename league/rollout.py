@@ -12,6 +12,8 @@ at most one stretch of living frames, from its first step on. Notable choices:
 - Log-probabilities are those of the very logits that were sampled, 0 where a head could have no effect.
 - Random numbers follow from (seed, match, seat, step): a match goes the same way in whatever actor or world it is played with the
   same weights. A player moves on by one seat from match to match.
+- Weights change while a match is played, so that it cannot be played again from them. Of some matches all moves are kept
+  (``league.moves``): with those and the world's seed they can be shown exactly as they were.
 
 Legend: N worlds, S ships (seats), T steps of a rollout, M = living seats of one player in one step, B packed columns.
 """
@@ -32,6 +34,7 @@ from league.arena.last_standing_rules import EPISODE_STEPS, FEWEST_SHIPS, MOST_S
 from league.arena.world import kernels
 from league.codec import HEADS, OBSERVATION_SIZE
 from league.losses import REFERENCE_LOGITS
+from league.moves import KEPT_EVERY, pack_moves
 from league.packing import Frames, pack
 from league.trajectories import TrajectorySequence
 
@@ -53,7 +56,8 @@ class Match(NamedTuple):
     """Players whose frames are learnt from."""
 
 
-class Played(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Played:
     """A finished match."""
 
     match: Match
@@ -61,6 +65,8 @@ class Played(NamedTuple):
     """By player, 1 is best; ties share the mean of their places."""
     steps: int
     truncated: bool
+    moves: bytes = field(default=b"", compare=False, repr=False)
+    """``pack_moves`` of one match in ``KEPT_EVERY``, by seat; empty where the actor did not see its beginning (it was restored)."""
 
 
 class Chunk(NamedTuple):
@@ -117,6 +123,11 @@ def stream(seed: int, number: int, use: int) -> int:
     return z ^ (z >> 31)
 
 
+def world_seed(seed: int, number: int) -> int:
+    """Of the world that match ``number`` of a run with ``seed`` is played in."""
+    return stream(seed, number, _WORLD)
+
+
 def checked_match(match: Match, ships: int) -> Match:
     """Itself. Raises ValueError when it is not for ``ships`` ships."""
     if len(match.players) != ships or len(match.learning) != ships:
@@ -134,11 +145,15 @@ class Actor:
     """N worlds and what is played in them. ``rollout`` is the only thing that moves them."""
 
     settings: RolloutSettings
+    kept_every: int = KEPT_EVERY
+    """Moves are kept of matches whose number is a multiple of this."""
     matches: list[Match | None] = field(init=False)
     state: game.LastStandingState = field(init=False)
     _streams: NDArray[np.uint64] = field(init=False)
     _scripts: NDArray[np.uint64] = field(init=False)
     _buffers: dict[str, NDArray[Any]] = field(init=False, default_factory=dict)
+    _moves: dict[int, list[NDArray[np.int8]]] = field(init=False, default_factory=dict)
+    """By world, a part [T, S, 7] for each rollout so far."""
 
     def __post_init__(self) -> None:
         n, ships = self.settings.worlds, self.settings.ships
@@ -158,9 +173,11 @@ class Actor:
             if self.matches[w] is not None:
                 raise ValueError(f"world {w}: match {self.matches[w]} is not over; begin match {match.number} in another world")
             self._bind(w, checked_match(match, self.settings.ships))
+            if match.number % self.kept_every == 0:
+                self._moves[w] = []
         which = np.zeros(len(self.state), np.bool_)
         which[list(matches)] = True
-        keys = [stream(self.settings.seed, matches[w].number, _WORLD) for w in np.flatnonzero(which).tolist()]
+        keys = [world_seed(self.settings.seed, matches[w].number) for w in np.flatnonzero(which).tolist()]
         game.reset(self.state, which, np.array(keys, np.uint64))
 
     def _bind(self, w: int, match: Match) -> None:
@@ -172,6 +189,7 @@ class Actor:
         """Forget all matches; says which."""
         running = [match for match in self.matches if match is not None]
         self.matches = [None] * len(self.matches)
+        self._moves.clear()
         self.state.over[:] = True
         self.state.ship_alive[:] = False
         return running
@@ -217,6 +235,8 @@ class Actor:
                 if not count:
                     frames.living[t:] = False
                     break
+            for w, parts in self._moves.items():
+                parts.append(frames.action[:, w].copy())
             game.build_observation(self.state, frames.observation[unroll])
             sequence = pack(frames, seats.version(self.matches, policies))
             if sequence is not None and reference is not None:
@@ -300,7 +320,9 @@ class Actor:
             ships = self.settings.ships
             by_player = tuple(float(places[w, (k + match.number) % ships]) for k in range(ships))
             steps = int(self.state.tick[w]) // STEPS_PER_ACTION
-            found.append(Played(match, by_player, steps, bool(self.state.truncated[w])))
+            parts = self._moves.pop(w, None)
+            moves = pack_moves(np.concatenate(parts)[:steps], self.state.death_step[w]) if parts else b""
+            found.append(Played(match, by_player, steps, bool(self.state.truncated[w]), moves))
             self.matches[w] = None
         return tuple(found)
 

@@ -5,6 +5,7 @@
     parts/<name>.<generation>/  a learner's tensors, its replay, its worlds: files that one state names
     snapshots/<id>.safetensors  frozen players; each is a policy like any other (``league.imitate.load_policy``)
     matches.jsonl               every finished match, a line each
+    replays.jsonl               all moves of one match in 32 (``league.moves``)
     metrics.jsonl               every iteration's losses, a line each
 
 A save writes new files beside the old ones and names them last, by one rename: a process killed at any moment leaves the
@@ -39,7 +40,7 @@ from league.trajectories import observation_version
 
 FORMAT_VERSION: Final = 1
 STATE, PREVIOUS, SUMMARY = "league_state.json", "league_state.previous.json", "summary.json"
-MATCHES, METRICS = "matches.jsonl", "metrics.jsonl"
+MATCHES, METRICS, REPLAYS = "matches.jsonl", "metrics.jsonl", "replays.jsonl"
 EVALUATION, BEST_RESPONSE = "evaluation.jsonl", "best_response.json"
 """Written by ``league.evaluation``: matches in which nobody learns, and what a fresh exploiter could do."""
 LARGEST_STATE_BYTES: Final = 256 * 2**20
@@ -192,6 +193,11 @@ class LeagueStore:
     @property
     def metrics(self) -> Journal:
         return Journal(self.folder / METRICS)
+
+    @property
+    def replays(self) -> Journal:
+        """Only for looking at: no state depends on it, and of two lines of one match the last counts."""
+        return Journal(self.folder / REPLAYS)
 
     @property
     def is_used(self) -> bool:

@@ -162,7 +162,7 @@ class Board:
     def _keys(self, surface: pygame.Surface, state: LastStandingState, i: int, own: int, y: float) -> None:
         """The person's abilities with their cooldown, and whether an item is in reach."""
         left_s = max(0, int(state.ship_cooldown_end[i, own]) - int(state.tick[i])) * DT_S
-        x = WIDTH - 222.0
+        x = WIDTH - 236.0
         for words, _ in _ABILITIES:
             self._write(surface, words, 15, _READY if left_s <= 0 else DIM, x, y)
             x += 50

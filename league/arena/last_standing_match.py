@@ -14,8 +14,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from data.schema import Action
 from league.arena import last_standing as game
 from league.arena import last_standing_rules as rules
+from league.arena.sizes import MAP_HEIGHT_PX, MAP_WIDTH_PX
 from league.codec import HEADS, decode
 from league.players import PERSON, Player
 
@@ -24,6 +26,8 @@ ABILITY_KEYS: Final = {"1": rules.BOOST, "2": rules.BURST, "3": rules.JAM}
 FIRE, TAKE = "mouse_left", "e"
 KEYS: Final = (*MOVES, *ABILITY_KEYS, FIRE, TAKE)
 """What a person's hand knows."""
+_AIM_PX: Final = 110.0
+"""How far from its ship a policy's pointer aims."""
 
 
 @dataclass(slots=True)
@@ -64,6 +68,63 @@ class Hand:
         )
 
 
+@dataclass(slots=True)
+class Fingers:
+    """The way back: keys and pointer that make a ``Hand`` do a ship's action, so that a policy can play, and be recorded, as a person.
+
+    Exact but for one thing: a mouse always aims somewhere, so (0, 0), which leaves the gun where it is, leaves the pointer.
+    """
+
+    cursor_px: tuple[float, float] = (320.0, 180.0)
+    held: frozenset[str] = frozenset()
+
+    def act(self, action: NDArray[np.float32], ship_px: Sequence[float]) -> Action:
+        """What is held and newly pressed, and where the pointer is, for an action float [7] of a ship at ``ship_px``."""
+        move_x, move_y, aim_x, aim_y, fire, ability, take = (float(part) for part in action)
+        wished = (round(move_x), round(move_y))
+        held = {name for name in ("w", "a", "s", "d") if any(part and part == wished[axis] for axis, part in enumerate(MOVES[name]))}
+        held |= {FIRE} if fire > 0.5 else set()
+        held |= {TAKE} if take > 0.5 else set()
+        held |= {key for key, number in ABILITY_KEYS.items() if number == round(ability)}
+        length = math.hypot(aim_x, aim_y)
+        if length > 0:
+            reach = _within(ship_px, (aim_x / length, aim_y / length))
+            self.cursor_px = ship_px[0] + reach * aim_x / length, ship_px[1] + reach * aim_y / length
+        onsets = tuple(sorted(held - self.held))
+        self.held = frozenset(held)
+        return Action(self.cursor_px[0] / MAP_WIDTH_PX, self.cursor_px[1] / MAP_HEIGHT_PX, onsets, self.held)
+
+
+def _within(ship_px: Sequence[float], direction: tuple[float, float]) -> float:
+    """How far from the ship the pointer is put: ``_AIM_PX``, or nearer where the picture ends."""
+    reach = _AIM_PX
+    for place, part, size in zip(ship_px, direction, (MAP_WIDTH_PX, MAP_HEIGHT_PX), strict=True):
+        if part:
+            reach = min(reach, ((size - 1.0 if part > 0 else 1.0) - place) / part)
+    return max(reach, 1.0)
+
+
+@dataclass(slots=True)
+class Track:
+    """A player that does what was done before, whatever it sees."""
+
+    moves: NDArray[np.int8]
+    """[T, 7] bin indices."""
+    step: int = 0
+
+    def act(self, observation: NDArray[np.float32]) -> NDArray[np.int8]:
+        """The next action, int8 [1, 1, 7]; the first bins once they are over."""
+        del observation
+        self.step += 1
+        row = self.moves[self.step - 1] if self.step <= len(self.moves) else np.zeros(len(HEADS), np.int8)
+        return row[None, None]
+
+    def reset(self, which: NDArray[np.bool_], seeds: NDArray[Any] | None = None) -> None:
+        """From the beginning."""
+        del which, seeds
+        self.step = 0
+
+
 class Result(NamedTuple):
     """Of one match; lists by player."""
 
@@ -79,14 +140,23 @@ class Result(NamedTuple):
 class Matches:
     """One match at a time. ``state`` has one world; ``hand`` moves the seats of a person (all persons share it)."""
 
-    def __init__(self, names: Sequence[str], players: Sequence[Player | None], seed: int = 0) -> None:
-        """players: one for each seat, None where a person sits. Raises ValueError unless there are 2 to 8, or for two persons."""
+    def __init__(
+        self,
+        names: Sequence[str],
+        players: Sequence[Player | None],
+        seed: int = 0,
+        episode_steps: int = rules.EPISODE_STEPS,
+        again: bool = False,
+    ) -> None:
+        """players: one for each seat, None where a person sits. again: the next match is the same one once more, instead of one in
+        the next seed's world. Raises ValueError unless there are 2 to 8, or for two persons."""
         if sum(player is None for player in players) > 1:
             raise ValueError(f"last man standing: {list(names).count(PERSON)} persons; there is one keyboard, so one can play")
         self.names, self._players, self.seed = tuple(names), tuple(players), seed
+        self._episode_steps, self._again = episode_steps, again
         self.hand = Hand()
         self.results: list[Result] = []
-        self.state = game.new_worlds(1, [seed], len(players))
+        self.state = game.new_worlds(1, [seed], len(players), episode_steps)
         self._actions = np.zeros((1, len(players), len(HEADS)), np.float32)
 
     @property
@@ -124,12 +194,12 @@ class Matches:
 
     def restart(self, seed: int | None = None) -> None:
         """The next match: another world, the same players."""
-        self.seed = self.seed + 1 if seed is None else seed
-        self.state = game.new_worlds(1, [self.seed], len(self._players))
+        self.seed = seed if seed is not None else self.seed + (not self._again)
+        self.state = game.new_worlds(1, [self.seed], len(self._players), self._episode_steps)
         self.hand.let_go()
         for seat, player in enumerate(self._players):
             if player is not None:
-                player.reset(np.ones(1, np.bool_), np.array([self.seed + seat], np.int64))
+                player.reset(np.ones(1, np.bool_), np.array([(self.seed + seat) % 2**63], np.int64))
 
 
 def tally(names: Sequence[str], results: Sequence[Result]) -> list[dict[str, Any]]:

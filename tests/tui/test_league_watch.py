@@ -55,7 +55,7 @@ def test_the_window_gets_the_players_and_their_places_are_told(
     seen: list[Any] = []
 
     class Window:
-        def __init__(self, matches: Any, count: int, scale: int, look: Any) -> None:
+        def __init__(self, matches: Any, count: int, scale: int, look: Any, line: str = "") -> None:
             seen.append((matches, count, scale, look.name))
 
         def run(self, stop: Callable[[], bool]) -> None:

@@ -11,6 +11,7 @@ import typer
 from tui.commands.invocation import new_app, say, say_json, workspace_of
 from tui.commands.league_options import Seed, one_thread, policy_path
 from tui.commands.league_refine import refine
+from tui.commands.league_replay import replay
 from tui.commands.league_run import report, run
 from tui.commands.league_watch import watch
 from tui.commands.options import Json
@@ -29,6 +30,7 @@ PilotMatches = Annotated[int, typer.Option("--pilot-matches", min=0, max=100_000
 Resume = Annotated[bool, typer.Option("--resume", help="go on where it was stopped")]
 
 app.command("watch")(watch)
+app.command("replay")(replay)
 app.command("refine")(refine)
 app.command("run")(run)
 app.command("report")(report)

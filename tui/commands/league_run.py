@@ -12,6 +12,7 @@ from tui.commands.invocation import UsageError, say, say_json, workspace_of
 from tui.commands.league_options import (
     ActorRollouts,
     Actors,
+    Address,
     DrawReward,
     EntropyCoef,
     KlCoef,
@@ -37,6 +38,7 @@ from tui.commands.options import Headless, Json
 
 if TYPE_CHECKING:
     from data.workspace import Workspace
+    from league.report import Report
 
 LeagueName = Annotated[str, typer.Option("--league-state", metavar="LEAGUE", help="a league's folder, state or name; without: the newest")]
 
@@ -68,6 +70,7 @@ def run(
     replay_reuse: Reuse = 2,
     ships: Ships = 4,
     runner: RunnerName = "processes",
+    address: Address = "",
     actors: Actors = 1,
     worlds: Worlds = 64,
     seed: Seed = 0,
@@ -98,6 +101,7 @@ def run(
         learner_updates=learner_updates,
         ships=ships,
         runner=runner,
+        address=address,
         actors=actors,
         worlds=worlds,
         seed=seed,
@@ -117,7 +121,7 @@ def run(
     one_thread()
     with Signals() as signals, LeagueView(plain=headless or as_json) as view:
         result = run_league(settings, folder, view, lambda: bool(signals.asked), resume)
-    written = make_report(folder)
+    written = _with_matches(make_report(folder), folder, folder / "report", False)
     paths = written.write(folder / "report")
     told: dict[str, Any] = {
         "league": workspace.relative(folder),
@@ -148,12 +152,16 @@ def report(
         int,
         typer.Option("--best-response", min=0, metavar="FRAMES", help="first train a fresh exploiter against each main for so many frames"),
     ] = 0,
+    videos: Annotated[
+        bool, typer.Option("--videos", help="film the page's matches too: the closest, the biggest upset, the latest of a main")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Who beats whom, ratings with intervals, Nash averaging, how exploitable each main is, and opponents seen beside asked.
 
-    Counted again from matches.jsonl. Writes report.json, CSV tables and report.html with plots. --matches alone needs no league.
-    --evaluate plays with frozen weights, which says more than matches in which the main was still learning.
+    Counted again from matches.jsonl. Writes report.json, CSV tables and report.html with plots and a few matches.
+    --matches alone needs no league and shows none. --evaluate plays with frozen weights, which says more than matches in which
+    the main was still learning.
     """
     from data.files import write_json
     from league.report import make_report, summary_of
@@ -176,12 +184,26 @@ def report(
         write_json(target, summary_of(found))
         written = [target]
     else:
+        if folder is not None and path is None:
+            found = _with_matches(found, folder if folder.is_dir() else folder.parent, target, videos)
         written = found.write(target)
     if as_json:
         say_json({**found.to_json(), "judging": notes, "files": [workspace.relative(file) for file in written]})
         return
     say("\n".join([found.text(), *(f"note: {note}" for note in notes)]))
     say(f"written: {written[0] if len(written) == 1 else target / 'report.html'}")
+
+
+def _with_matches(found: Report, folder: Path, target: Path, videos: bool) -> Report:
+    """The report with chosen matches, ``videos``: filmed beside its page."""
+    from dataclasses import replace
+
+    from league.report_matches import show_matches
+
+    ratings = {player: rating.value for player, rating in found.ratings.items()}
+    with stoppable_work() as (report, stop):
+        shown, notes = show_matches(folder, target, ratings, videos=videos, report=report, stop=stop)
+    return replace(found, shown=tuple(shown), notes=(*found.notes, *notes))
 
 
 def _judge(folder: Path, matches: int, budget: int) -> list[str]:

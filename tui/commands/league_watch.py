@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from league.arena.looks import Look as ArenaLook
 
 _PLAYERS = "2 to 8 of: expert, novice, random, person, a policy (file, pi_sup, RUN/pi_sup, LEAGUE/SNAPSHOT)"
+Video = Annotated[str, typer.Option("--video", metavar="FILE", help="write an mp4 and open no window")]
+VideoFps = Annotated[int, typer.Option("--fps", help="pictures a second of a video: 60, 30, 20, 15, 12 or 10")]
+Scale = Annotated[int, typer.Option("--scale", min=1, max=3, help="size of the picture: 1 is 640x360")]
 _USUAL = ("expert", "expert", "novice", "random")
 
 
@@ -26,9 +29,9 @@ def watch(
     players: Annotated[list[str] | None, typer.Argument(metavar="[PLAYER]...", help=_PLAYERS)] = None,
     matches: Annotated[int, typer.Option("--matches", min=0, max=100_000, help="end after so many; 0: go on (a video: 1)")] = 0,
     seed: Seed = None,
-    video: Annotated[str, typer.Option("--video", metavar="FILE", help="write an mp4 and open no window")] = "",
-    fps: Annotated[int, typer.Option("--fps", help="pictures a second of a video: 60, 30, 20, 15, 12 or 10")] = 30,
-    scale: Annotated[int, typer.Option("--scale", min=1, max=3, help="size of the picture: 1 is 640x360")] = 2,
+    video: Video = "",
+    fps: VideoFps = 30,
+    scale: Scale = 2,
     look: Look = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="policies take what they think best, instead of drawing")] = False,
     as_json: Json = False,
@@ -48,9 +51,9 @@ def watch(
     drawn = look_named(look or settings.arena.look)
     path = workspace.resolve(video, cwd=Path.cwd()) if video else None
     if path is None:
-        _play(made, matches, scale, drawn)
+        play(made, matches, scale, drawn)
     else:
-        _film(made, max(1, matches), path, fps, scale, drawn)
+        write_film(made, max(1, matches), path, fps, scale, drawn)
     rows = tally(made.names, made.results)
     if as_json:
         shown = {"video": workspace.relative(path)} if path is not None else {}
@@ -81,21 +84,23 @@ def _matches(workspace: Workspace, names: list[str], seed: int, greedy: bool, of
     return Matches(names, seated, seed)
 
 
-def _play(matches: Matches, count: int, scale: int, look: ArenaLook) -> None:
+def play(matches: Matches, count: int, scale: int, look: ArenaLook, line: str = "") -> None:
+    """In a window, until it is closed or ``count`` matches are over."""
     from league.arena.last_standing_window import LastStandingWindow
     from tui.commands.running import Signals
 
     with Signals() as signals:
-        window = LastStandingWindow(matches, count, scale, look)
+        window = LastStandingWindow(matches, count, scale, look, line)
         try:
             window.run(lambda: bool(signals.asked))
         finally:
             window.close()
 
 
-def _film(matches: Matches, count: int, path: Path, fps: int, scale: int, look: ArenaLook) -> None:
+def write_film(matches: Matches, count: int, path: Path, fps: int, scale: int, look: ArenaLook, line: str = "") -> None:
+    """To a video, with a bar."""
     from league.arena.last_standing_film import film
     from tui.commands.long_work import long_work
 
     with long_work() as report:
-        film(matches, count, path, fps, scale, look, report=report)
+        film(matches, count, path, fps, scale, look, line, report=report)
