@@ -3,9 +3,10 @@
     python -m benchmarks.league_learner [--steps 32] [--sequences 256] [--hidden 128] [--seconds 5]
 
 One thread, one update after another on random play: forward, every loss (V-trace, UPGO, TD(lambda), KL to stored reference
-logits, entropy), backward, clipping, Adam. Beside it: the same with split traces, the network's forward and backward alone,
-and the forward alone; the last is the yardstick for how busy the machine is. Times are CPU time of this process; on cores that
-are shared with other work they grow too. Prints a table and writes a dated file under ``benchmarks/results/``.
+logits, entropy), backward, clipping, Adam. Beside it: the same with split traces, the same from the readable loss by autograd,
+and torch's forward and backward, and forward, of the network alone; the last is the yardstick for how busy the machine is. Rows
+take turns, and medians are told. Times are CPU time of this process; on cores that are shared with other work they grow too.
+Prints a table and writes a dated file under ``benchmarks/results/``.
 """
 
 from __future__ import annotations
@@ -14,57 +15,59 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
 import torch
 
 from league.codec import BINS, HEADS, LOGITS, OBSERVATION_SIZE
-from league.losses import LossSettings, Update, UpdateSettings, update_loss
+from league.learner import LeagueLearner
+from league.losses import REFERENCE_LOGITS, LossSettings, UpdateSettings, evaluate, update_loss
 from league.network import ActorCritic
-from league.returns import successor_values
+from league.threads import one_thread
+from league.trajectories import TrajectorySequence
 
 RESULTS = Path(__file__).parent / "results"
 
 
-def random_play(steps: int, sequences: int) -> dict[str, torch.Tensor]:
-    """Observations [T + 1, B, 19] and what an actor stores beside them; an end every 200 frames, a death in ten."""
-    torch.manual_seed(0)
-    shape = (steps, sequences)
-    ends = torch.rand(shape) < 1 / 200
-    action = (torch.rand(*shape, len(HEADS)) * torch.as_tensor(BINS)).to(torch.int8)
-    return {
-        "observation": torch.randn(steps + 1, sequences, OBSERVATION_SIZE),
-        "action": action,
-        "head_mask": torch.rand(*shape, len(HEADS)) > 0.1,
-        "behaviour_log_prob": -torch.log(torch.as_tensor(BINS).float()) + 0.05 * torch.randn(*shape, len(HEADS)),
-        "reward": torch.randn(shape),
-        "terminated": ends,
-        "truncated": torch.zeros(shape, dtype=torch.bool),
-        "living": torch.ones(shape, dtype=torch.bool),
-        "reference_logits": 0.1 * torch.randn(*shape, LOGITS),
-    }
+def random_play(steps: int, sequences: int) -> TrajectorySequence:
+    """What an actor stores; an end every 200 frames, a head in ten without effect."""
+    random, shape = np.random.default_rng(0), (steps, sequences)
+    return TrajectorySequence(
+        observation=random.standard_normal((*shape, OBSERVATION_SIZE), np.float32),
+        action=(random.random((*shape, len(HEADS))) * BINS).astype(np.int8),
+        head_mask=random.random((*shape, len(HEADS))) > 0.1,
+        behaviour_log_prob=(0.05 * random.standard_normal((*shape, len(HEADS))) - np.log(BINS)).astype(np.float32),
+        reward=random.standard_normal(shape, np.float32),
+        terminated=random.random(shape) < 1 / 200,
+        truncated=np.zeros(shape, np.bool_),
+        living=np.ones(shape, np.bool_),
+        bootstrap_observation=random.standard_normal((sequences, OBSERVATION_SIZE), np.float32),
+        extras={REFERENCE_LOGITS: 0.1 * random.standard_normal((*shape, LOGITS), np.float32)},
+    )
 
 
-def learner(network: ActorCritic, play: dict[str, torch.Tensor], settings: LossSettings) -> Callable[[], None]:
-    """One update, as a learner makes it."""
-    how = UpdateSettings()
-    optimiser = torch.optim.Adam(network.parameters(), how.learning_rate)
-    observation = play["observation"]
-    rest = {name: tensor for name, tensor in play.items() if name != "observation"}
+def learner(hidden: int, play: TrajectorySequence, traces: Literal["joint", "split"]) -> Callable[[], object]:
+    """One update, as the league makes it."""
+    one = LeagueLearner(ActorCritic(hidden), None, LossSettings(traces=traces), UpdateSettings())
+    return lambda: one.update(play)
+
+
+def by_autograd(hidden: int, play: TrajectorySequence) -> Callable[[], None]:
+    """The same update from the readable loss, as it was before there was a gradient by hand."""
+    network, how, settings = ActorCritic(hidden), UpdateSettings(), LossSettings()
+    optimiser = torch.optim.Adam(network.parameters(), how.learning_rate, fused=True)
 
     def step() -> None:
-        logits, values = network(observation)
-        told = values.detach().numpy()
-        truncated = play["truncated"].numpy()
-        following = torch.from_numpy(successor_values(told[:-1], told[-1], truncated, told[:-1]))
-        loss = update_loss(Update(logits[:-1], values[:-1], following, **rest), settings)
+        loss = update_loss(evaluate(network, play), settings)
         optimiser.zero_grad(set_to_none=True)
         loss.total.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), how.clip_norm)
@@ -73,10 +76,10 @@ def learner(network: ActorCritic, play: dict[str, torch.Tensor], settings: LossS
     return step
 
 
-def network_alone(network: ActorCritic, observation: torch.Tensor, backward: bool) -> Callable[[], None]:
+def network_alone(network: ActorCritic, observation: torch.Tensor, backward: bool) -> Callable[[], object]:
     def step() -> None:
         with torch.set_grad_enabled(backward):
-            logits, values = network(observation[:-1])
+            logits, values = network(observation)
         if backward:
             network.zero_grad(set_to_none=True)
             (logits.sum() + values.sum()).backward()
@@ -84,14 +87,17 @@ def network_alone(network: ActorCritic, observation: torch.Tensor, backward: boo
     return step
 
 
-def frames_per_cpu_second(step: Callable[[], None], frames: int, seconds: float) -> float:
-    for _ in range(3):
+def medians(rows: dict[str, Callable[[], object]], frames: int, seconds: float) -> dict[str, float]:
+    """Frames per CPU-second of each row: the median over rounds, in which the rows take turns, so that all see the same machine."""
+    spent: dict[str, list[float]] = {name: [] for name in rows}
+    for step in rows.values():
         step()
-    began, count = time.process_time(), 0
-    while (spent := time.process_time() - began) < seconds:
-        step()
-        count += 1
-    return count * frames / spent
+    while sum(map(sum, spent.values())) < seconds * len(rows):
+        for name, step in rows.items():
+            began = time.process_time()
+            step()
+            spent[name].append(time.process_time() - began)
+    return {name: frames / statistics.median(times) for name, times in spent.items()}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -99,22 +105,23 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=32, help="T, steps in a sequence")
     parser.add_argument("--sequences", type=int, default=256, help="B, sequences in an update")
     parser.add_argument("--hidden", type=int, default=128, help="width of the network")
-    parser.add_argument("--seconds", type=float, default=5.0, help="CPU-seconds for each row")
+    parser.add_argument("--seconds", type=float, default=5.0, help="CPU-seconds for each row, about")
     args = parser.parse_args(argv)
-    torch.set_num_threads(1)
+    one_thread()
     play = random_play(args.steps, args.sequences)
-    network = ActorCritic(args.hidden)
+    network, observation = ActorCritic(args.hidden), torch.from_numpy(play.observation)
     rows = {
-        "update, joint traces": learner(network, play, LossSettings()),
-        "update, split traces": learner(network, play, LossSettings(traces="split")),
-        "network forward and backward": network_alone(network, play["observation"], True),
-        "network forward": network_alone(network, play["observation"], False),
+        "update, joint traces": learner(args.hidden, play, "joint"),
+        "update, split traces": learner(args.hidden, play, "split"),
+        "update by autograd, joint traces": by_autograd(args.hidden, play),
+        "network forward and backward": network_alone(network, observation, True),
+        "network forward": network_alone(network, observation, False),
     }
     frames = args.steps * args.sequences
-    rates = {name: frames_per_cpu_second(step, frames, args.seconds) for name, step in rows.items()}
+    rates = medians(rows, frames, args.seconds)
     sys.stdout.write(f"[{args.steps}, {args.sequences}], h = {args.hidden}, one thread, load {os.getloadavg()[0]:.1f}\n")
     for name, rate in rates.items():
-        sys.stdout.write(f"{name:32s} {rate / 1000:8.0f} k frames per CPU-second\n")
+        sys.stdout.write(f"{name:36s} {rate / 1000:8.0f} k frames per CPU-second\n")
     result: dict[str, Any] = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count(), "load": os.getloadavg()[0]},

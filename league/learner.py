@@ -18,8 +18,9 @@ from torch import Tensor
 
 from data.checkpoint import CARD_VERSION, CheckpointError, fit_tensors, load, save
 from league.arena.last_standing_rules import RULES_VERSION
+from league.gradients import UpdateGradient
 from league.imitate import KIND
-from league.losses import REFERENCE_LOGITS, LossSettings, UpdateSettings, evaluate, update_loss
+from league.losses import REFERENCE_LOGITS, LossSettings, UpdateSettings
 from league.network import ActorCritic
 from league.store import weights_hash
 from league.trajectories import TrajectorySequence, observation_version
@@ -51,6 +52,7 @@ class LeagueLearner:
         self.gamma = self.loss.discount(pseudo_rewards)
         self.frames = 0
         self.version = 0
+        self._gradient = UpdateGradient(self.network)
         self._optimiser = self._new_optimiser()
 
     def _new_optimiser(self) -> torch.optim.Adam:
@@ -67,18 +69,15 @@ class LeagueLearner:
 
         Raises ValueError when nothing in it counts or the numbers are broken; the weights are as before then.
         """
-        told = evaluate(self.network, batch, self.reference)
-        loss = update_loss(told, self.loss, gamma=self.gamma, frames_learnt=self.fresh_frames)
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.total.backward()
+        parts = self._gradient.set(batch, self.loss, gamma=self.gamma, frames_learnt=self.fresh_frames, reference=self.reference)
         norm = float(torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip_norm))
         if not np.isfinite(norm):
             raise ValueError("learner: the gradient is not finite; go back to the last checkpoint and lower the learning rate")
         self._optimiser.step()
         weight = self.loss.kl_weight_at(self.fresh_frames)
-        self.frames += int(loss.parts["frames"])
+        self.frames += int(parts["frames"])
         self.version += 1
-        return {**loss.parts, "total": float(loss.total.detach()), "gradient_norm": norm, "kl_weight": weight}
+        return {**parts, "gradient_norm": norm, "kl_weight": weight}
 
     def with_reference(self, sequence: TrajectorySequence) -> TrajectorySequence:
         """The same with the reference's logits in its extras: computed once, however often it is learnt from."""

@@ -4,7 +4,8 @@
 
 each a mean over the frames that count (``living``); heads without effect (``head_mask``) are left out of the
 log-probabilities of both policies, of the KL and of the entropy alike. The formulas are in ``league.returns``; what has a
-gradient is here. Notable choices:
+gradient is here. This is the definition, for people and for tests; the learner takes the same numbers from ``league.gradients``,
+which writes the gradient out by hand. Notable choices:
 
 - The value learns from TD(0.8) without importance weights (Vinyals et al., 2019); V-trace targets serve the policy alone.
 - ``joint`` traces take the product of all heads' ratios. ``split`` traces have a V-trace of their own for move, aim and

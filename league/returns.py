@@ -12,7 +12,7 @@ nothing beyond its reward, whatever the value there.
 ``living`` says which frames count (a seat's frames after its ship died do not). Frames that do not count come out as
 zeros, touch no other frame, and may hold anything, NaN included.
 
-The recursion is a loop over T of vectors: at [32, 256] it costs about 1 % of an update, so nothing is compiled.
+The recursion is a loop over T of vectors. ``league.loss_kernel`` has it compiled for the learner, held to this by tests.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +40,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     for name in ("skirmish_kernel", "last_standing_kernel"):
         world.warm(name)
+    source = Path(__file__).parents[1] / "league" / "loss_kernel.py"
+    compiled = world.cache_folder().rglob("loss_kernel.*.nbi")
+    if not any(index.stat().st_mtime > source.stat().st_mtime for index in compiled):
+        subprocess.run([sys.executable, "-c", "from league.gradients import compiled; compiled()"], cwd=source.parents[1], check=True)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -12,19 +12,18 @@ import signal
 from multiprocessing.connection import Connection
 from typing import Any
 
-import torch
-
 from league.losses import REFERENCE_LOGITS
 from league.rollout import Actor, Match
 from league.runners.apart import Failed, play
 from league.runners.base import Policies, RunnerSettings
 from league.runners.shared import Shared, Summary
+from league.threads import one_thread
 
 
 def serve(connection: Connection, memory: Any, settings: RunnerSettings) -> None:
     """The process's main function."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the learner's process decides
-    torch.set_num_threads(1)
+    one_thread()
     one = _Served(connection, Shared(memory, settings), Actor(settings.rollout))
     try:
         while one.obey(*connection.recv()):

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from league.losses import LossSettings
 
 RunnerName = Annotated[
-    Literal["processes", "in-process"], typer.Option("--runner", help="matches are played in processes with shared memory, or here")
+    Literal["processes", "in-process", "ray"],
+    typer.Option("--runner", help="matches are played in processes with shared memory, here, or by Ray on many machines"),
+]
+Address = Annotated[
+    str,
+    typer.Option(
+        "--address", metavar="HOST:PORT", help="of the Ray cluster, or auto: the one this machine is in; without: a Ray of its own"
+    ),
 ]
 Supervised = Annotated[
     str, typer.Option("--supervised-checkpoint", metavar="POLICY", help="pi_sup, by name or file; without: the newest one")
@@ -51,10 +58,10 @@ def loss_settings(upgo_coef: float, kl_coef: float, entropy_coef: float, traces:
 
 
 def one_thread() -> None:
-    """The league's networks are small: a second thread of torch costs more than it gives, and takes the actors' core."""
-    import torch
+    """See ``league.threads``, which imports torch."""
+    from league import threads
 
-    torch.set_num_threads(1)
+    threads.one_thread()
 
 
 def policy(workspace: Workspace, name: str) -> Path:
