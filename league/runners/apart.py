@@ -33,6 +33,8 @@ from league.runners.base import (
 
 MOST_RESTARTS: Final = 3
 """Times that one rollout is begun anew before the runner gives up."""
+_TOLD: Final = "told"
+"""Of a state: weights of a rollout that was begun."""
 START_S: Final = 120.0
 """What an actor may need until its first answer."""
 
@@ -43,6 +45,15 @@ class Told(NamedTuple):
     players: Mapping[str, tuple[Any, int]]
     """Weights, in the form in which the runner hands them on, and their version."""
     reference: Any
+
+
+class Begun(NamedTuple):
+    """A rollout that was begun before, and has to be begun once more: after a restored state, or when it failed."""
+
+    matches: dict[int, Match]
+    """Those that are new in it, by world."""
+    told: Told | None
+    """None: it is played with what is told now."""
 
 
 class Posted(NamedTuple):
@@ -111,8 +122,7 @@ class ActorApart:
         self.matches: list[Match | None] = [None] * settings.rollout.worlds
         """As of the last rollout that came back."""
         self.posted: Posted | None = None
-        self.begun: dict[int, Match] = {}
-        """Matches handed out that no rollout has begun yet: after a restored state, or a rollout that failed."""
+        self.begun: Begun | None = None
         self.restarts = 0
         self._serial = 0
         """Of the last rollout that came back."""
@@ -146,7 +156,7 @@ class ActorApart:
 
     def _fail(self, failed: Failed) -> None:
         if self.posted is not None:
-            self.begun, self.posted = self.posted.matches, None
+            self.begun, self.posted = Begun(self.posted.matches, None), None
         self._astray = True
         raise {"KeyError": KeyError, "ValueError": ValueError}[failed.kind](failed.text)
 
@@ -179,13 +189,20 @@ class ActorApart:
         self.matches, self._astray = matches, True
 
     @property
-    def handed_out(self) -> dict[int, Match]:
-        """Matches since the last rollout that came back."""
-        return self.posted.matches if self.posted else self.begun
+    def under_way(self) -> Begun | None:
+        """The rollout that has not come back."""
+        return Begun(self.posted.matches, self.posted.told) if self.posted else self.begun
+
+    @property
+    def running(self) -> list[Match]:
+        """Matches that are not over, in the order of worlds."""
+        begun = self.under_way
+        found = {w: m for w, m in enumerate(self.matches) if m is not None} | (begun.matches if begun else {})
+        return [found[w] for w in sorted(found)]
 
     def clear(self) -> None:
         """Forget all matches."""
-        self.matches, self.begun, self._astray = [None] * len(self.matches), {}, True
+        self.matches, self.begun, self._astray = [None] * len(self.matches), None, True
 
     def close(self) -> None:
         """End the actor."""
@@ -193,8 +210,8 @@ class ActorApart:
 
 
 class RunnerApart:
-    """See ``league.runners.base.Runner``. ``state`` is that of the last rollout that was collected: the matches handed out since then
-    are part of it, and are played by whatever weights are set when it goes on."""
+    """See ``league.runners.base.Runner``. ``state`` is that of the last rollout that was collected. A rollout that was begun since is
+    part of it, with the weights that it was begun with: going on, it is played again as it was."""
 
     def __init__(self, settings: RunnerSettings, links: Sequence[Link]) -> None:
         self.settings = settings
@@ -209,6 +226,10 @@ class RunnerApart:
     def _handed_on(self, weights: Weights) -> Any:
         """Weights in the form in which ``Link.send`` gets them."""
         return weights
+
+    def _weights_of(self, handed_on: Any) -> Weights:
+        """What ``_handed_on`` was given."""
+        return handed_on
 
     def set_weights(self, player: str, weights: Weights, version: int) -> None:
         told = self._handed_on(checked_weights(weights)), version
@@ -233,19 +254,20 @@ class RunnerApart:
         if not 1 <= unroll <= self.settings.unroll:
             raise ValueError(f"runner: unroll {unroll}; its memory holds 1 to {self.settings.unroll} steps")
         shared = share_out([[] if actor.begun else self.settings.to_begin(actor.idle) for actor in free], matches)
+        now = self._told
         for mine in shared:
             for match in mine.values():
                 checked_match(match, self.settings.rollout.ships)
         for actor, mine in zip(free, shared, strict=True):
-            begun, actor.begun = actor.begun or mine, {}
-            actor.post(Posted(begun, unroll, self._told))
+            begun, actor.begun = actor.begun or Begun(mine, None), None
+            told = begun.told._replace(reference=now.reference) if begun.told else now
+            actor.post(Posted(begun.matches, unroll, told))
 
     def drop(self) -> list[Match]:
         """See ``Runner``. A rollout that is being played is thrown away, and its matches are told as dropped."""
         forgotten: list[Match] = []
         for actor in self._actors:
-            running = {w: m for w, m in enumerate(actor.matches) if m is not None} | actor.handed_out
-            forgotten += [running[w] for w in sorted(running)]
+            forgotten += actor.running
             if actor.posted:
                 with contextlib.suppress(KeyError, ValueError):  # it is thrown away, broken or not
                     actor.result()
@@ -254,14 +276,34 @@ class RunnerApart:
 
     def state(self) -> RunnerState:
         actors = self._actors
-        return state_of(self.settings, [a.worlds for a in actors], [a.matches for a in actors], [a.handed_out for a in actors])
+        begun = [actor.under_way for actor in actors]
+        worlds, matches = [actor.worlds for actor in actors], [actor.matches for actor in actors]
+        arrays, head = state_of(self.settings, worlds, matches, [one.matches if one else None for one in begun])
+        told = next((one.told for one in begun if one and one.told), None)
+        flying = {player for actor in actors for match in actor.running for player in match.players}
+        kept = {player: entry for player, entry in told.players.items() if player in flying} if told else {}
+        for number, (held, _) in enumerate(kept.values()):
+            arrays |= {f"{_TOLD}/{number}/{name}": values for name, values in self._weights_of(held).items()}
+        return RunnerState(arrays, {**head, _TOLD: [[player, version] for player, (_, version) in kept.items()]})
 
     def restore(self, state: RunnerState) -> None:
-        found, begun = from_state(self.settings, state), begun_from_state(self.settings, state)
+        found, begun, told = from_state(self.settings, state), begun_from_state(self.settings, state), self._told_from(state)
         self.drop()
         for actor, (worlds, matches), mine in zip(self._actors, found, begun, strict=True):
             actor.load(worlds, matches)
-            actor.begun = mine
+            actor.begun = None if mine is None else Begun(mine, told)
+
+    def _told_from(self, state: RunnerState) -> Told | None:
+        """Weights that the rollout which was begun is played with; None: none were kept. Raises ValueError when they fit no network."""
+        players = {str(player): int(version) for player, version in state.head.get(_TOLD) or []}
+        by_number = [
+            {name.split("/", 2)[2]: values for name, values in state.arrays.items() if name.startswith(f"{_TOLD}/{number}/")}
+            for number in range(len(players))
+        ]
+        held = [self._handed_on(checked_weights(weights)) for weights in by_number]
+        return (
+            Told({player: (mine, version) for (player, version), mine in zip(players.items(), held, strict=True)}, None) if held else None
+        )
 
     def close(self) -> None:
         for actor in self._actors:

@@ -49,13 +49,16 @@ class RunnerSettings:
     """A rollout begins matches in at most one of so many worlds of an actor, rounded up; 1: in all that are free. Above 1 it keeps
     matches from beginning, and so from being paid, all at once: some 8 suits matches that last 10 rollouts."""
     ahead: bool = False
-    """Processes only: the next rollout begins before ``collect`` returns, so that actors play while the learner learns. Their weights
+    """Not in one process: the next rollout begins before ``collect`` returns, so that actors play while the learner learns. Their weights
     are then one ``collect`` older."""
     patience_s: float = 300.0
-    """Processes only: an actor that is silent for so long is stopped and started anew."""
+    """Not in one process: an actor that is silent for so long is stopped and started anew."""
+    cores: float = 1.0
+    """Ray only: what an actor asks for; less than 1 where several runners take turns."""
 
     def __post_init__(self) -> None:
-        for name, (low, high) in {"actors": (1, 1024), "unroll": (1, 100_000), "stagger": (1, 65_536), "patience_s": (0.1, 1e6)}.items():
+        ranges = {"actors": (1, 1024), "unroll": (1, 100_000), "stagger": (1, 65_536), "patience_s": (0.1, 1e6), "cores": (0.0, 1.0)}
+        for name, (low, high) in ranges.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"runner settings: {name} {getattr(self, name)}; use {low} to {high}")
 
@@ -182,14 +185,15 @@ def state_of(
     settings: RunnerSettings,
     worlds: Sequence[Mapping[str, NDArray[Any]]],
     matches: Sequence[Sequence[Match | None]],
-    begun: Sequence[Mapping[int, Match]],
+    begun: Sequence[Mapping[int, Match] | None],
 ) -> RunnerState:
-    """A runner's state from each actor's worlds, the matches in them, and matches by world that were handed out and are not in them."""
+    """A runner's state from each actor's worlds, the matches in them, and the matches by world of a rollout that was begun and is not
+    over."""
     arrays = {f"{i}/{name}": values.copy() for i, actor in enumerate(worlds) for name, values in actor.items()}
     head = {
         "rollout": asdict(settings.rollout),
         "matches": [[match_to_json(m) for m in actor] for actor in matches],
-        "begun": [[[w, match_to_json(m)] for w, m in actor.items()] for actor in begun],
+        "begun": [None if actor is None else [[w, match_to_json(m)] for w, m in actor.items()] for actor in begun],
     }
     return RunnerState(arrays, head)
 
@@ -212,13 +216,16 @@ def from_state(settings: RunnerSettings, state: RunnerState) -> list[tuple[dict[
     ]
 
 
-def begun_from_state(settings: RunnerSettings, state: RunnerState) -> list[dict[int, Match]]:
-    """Matches of each actor, by world, that were handed out and are in no world yet. Raises ValueError when they are broken."""
-    told = state.head.get("begun") or [[]] * settings.actors
+def begun_from_state(settings: RunnerSettings, state: RunnerState) -> list[dict[int, Match] | None]:
+    """New matches by world of each actor's rollout that was begun and is not over; None where there was none.
+
+    Raises ValueError when they are broken.
+    """
+    told = state.head.get("begun") or [None] * settings.actors
     try:
-        found = [{int(w): match_from_json(match) for w, match in mine} for mine in told]
+        found = [mine if mine is None else {int(w): match_from_json(match) for w, match in mine} for mine in told]
     except (TypeError, ValueError) as error:
         raise ValueError(f"runner state: matches that were begun are broken ({error}); use an earlier state") from error
     if len(found) != settings.actors:
         raise ValueError(f"runner state: begun matches of {len(found)} actors, here {settings.actors}; resume with as many")
-    return [{w: match for w, match in mine.items() if match is not None} for mine in found]
+    return [mine if mine is None else {w: match for w, match in mine.items() if match is not None} for mine in found]

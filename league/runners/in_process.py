@@ -23,8 +23,8 @@ class InProcessRunner:
         self.settings = settings or RunnerSettings()
         self._policies = Policies()
         self._actors = [Actor(self.settings.rollout) for _ in range(self.settings.actors)]
-        self._begun: list[dict[int, Match]] = [{} for _ in self._actors]
-        """Matches that a runner of another kind had handed out ahead; they begin first."""
+        self._begun: list[dict[int, Match] | None] = [None] * len(self._actors)
+        """New matches of a rollout that a runner of another kind had begun ahead; that one is played first."""
 
     def set_weights(self, player: str, weights: Weights, version: int) -> None:
         self._policies.set(player, weights, version)
@@ -33,19 +33,19 @@ class InProcessRunner:
         self._policies.set_reference(weights)
 
     def collect(self, matches: NextMatches, unroll: int) -> list[Chunk]:
-        free = [[] if begun else self.settings.to_begin(actor.idle) for actor, begun in zip(self._actors, self._begun, strict=True)]
-        for i, mine in enumerate(share_out(free, matches)):
-            self._actors[i].begin(self._begun[i] or mine)
-            self._begun[i] = {}
+        begun, self._begun = self._begun, [None] * len(self._actors)
+        free = [self.settings.to_begin(actor.idle) if mine is None else [] for actor, mine in zip(self._actors, begun, strict=True)]
+        for actor, mine, fresh in zip(self._actors, begun, share_out(free, matches), strict=True):
+            actor.begin(fresh if mine is None else mine)
         return [actor.rollout(self._policies.by_player, unroll, self._policies.reference) for actor in self._actors]
 
     def drop(self) -> list[Match]:
         forgotten: list[Match] = []
-        for i, actor in enumerate(self._actors):
-            running = {w: match for w, match in enumerate(actor.matches) if match is not None} | self._begun[i]
+        for actor, begun in zip(self._actors, self._begun, strict=True):
+            running = {w: match for w, match in enumerate(actor.matches) if match is not None} | (begun or {})
             forgotten += [running[w] for w in sorted(running)]
             actor.clear()
-            self._begun[i] = {}
+        self._begun = [None] * len(self._actors)
         return forgotten
 
     def state(self) -> RunnerState:

@@ -105,7 +105,12 @@ class Shared:
 
 def memory_of(context: BaseContext, settings: RunnerSettings) -> Any:
     """Memory for one actor; pages that are never touched cost nothing."""
-    return context.RawArray(ctypes.c_byte, _places(settings)[1])
+    return context.RawArray(ctypes.c_byte, memory_bytes(settings))
+
+
+def memory_bytes(settings: RunnerSettings) -> int:
+    """What one actor's rollout takes at most, its worlds twice."""
+    return _places(settings)[1]
 
 
 def _world_forms(settings: RunnerSettings) -> dict[str, tuple[tuple[int, ...], Any]]:
