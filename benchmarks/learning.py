@@ -68,6 +68,9 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "point only learnt in the tick of a click": {"executor": {"horizons": {"point_s": 0.0}}},
     "intent only of the next tick": {"executor": {"horizons": {"intent_s": 0.0}}},
     "a key's hazard of one tick": {"executor": {"horizons": {"key_ticks": 1}}},
+    "chunks of 8 ticks, ensembled": {"executor": {"chunk": {"ticks": 8}}},
+    "chunks of 8 ticks, the first 4 flown": {"executor": {"chunk": {"ticks": 8, "first": 4}}},
+    "way-point of 5 s as a goal": {"executor": {"way_point": True}},
 }
 """Variants by what they change: fields of a level's settings, of all levels' sampling, or of the recording."""
 
@@ -163,6 +166,7 @@ def settings_of(job: Job) -> Any:
     from data.settings import TrainingSettings
     from engine.training import TrainOptions, level_settings
     from trainers.all import QUICK, AllSettings
+    from trainers.chunking import Chunk
 
     training = TrainingSettings()
     asked = TrainOptions(quick=job.preset == "quick", preset=None if job.preset == "quick" else job.preset)  # type: ignore[arg-type]
@@ -172,6 +176,8 @@ def settings_of(job: Job) -> Any:
         wanted = dict(changes.get(level, {}))
         if "horizons" in wanted:
             wanted["horizons"] = replace(settings.horizons, **wanted["horizons"])
+        if "chunk" in wanted:
+            wanted["chunk"] = Chunk(**wanted["chunk"])
         if "hidden" in wanted:
             wanted["hidden"] = tuple(wanted["hidden"])
         sampling = replace(settings.sampling, **changes.get("all", {}))

@@ -35,6 +35,7 @@ from data.track_lookup import ClickLog, under_point
 from data.vocabulary import MODES
 from engine.motor import Motor
 from engine.recent import Recent
+from trainers.chunking import Chunk, Chunks
 
 STRATEGIST_S: Final = 1.0
 TACTICIAN_S: Final = 0.2
@@ -100,6 +101,7 @@ class Policy:
             n: (float(v["threshold"]), float(v["refractory_s"])) for n, v in card["thresholds"].items()
         }
         self._holds = frozenset(card.get("holds", ()))
+        self._chunk = Chunk(**card.get("chunk", {}))
         self.normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
         self._past = Recent(profile, max(LAGS_S) + 0.2)
         self.reset()
@@ -116,6 +118,11 @@ class Policy:
         self._motor = Motor(self.profile, self.settings.speed_widths_s)
         self._reach: _Reach | None = None
         self._clicked_ns = -(1 << 62)
+        self._chunks = self.new_chunks()
+
+    def new_chunks(self) -> Chunks | None:
+        """Empty, for a flight; None where the Executor foretells no chunks."""
+        return Chunks(self._chunk) if self._chunk.ticks > 1 else None
 
     def act(self, observation: Observation) -> PolicyDecision:
         """One decision. Observations come in time order; one over ``GAP_S`` after the last starts anew."""
@@ -188,19 +195,25 @@ class Policy:
         if cursor is not None:
             self._motor.cursor = cursor
         point = (min(max(out.point[0], 0.0), 1.0), min(max(out.point[1], 0.0), 1.0))
+        clicks, keys, way = out.clicks, out.keys, None
+        if self._chunks is not None and out.plan is not None:
+            now = self._chunks.tick(out.plan)
+            keys, way = now.hazards[0].tolist(), now.path[0].tolist()
+            clicks = keys[: len(clicks)]
+            point = (float(now.point[0]), float(now.point[1]))
         onsets: list[str] = []
         if self._motor.distance(point) <= self.settings.click_tolerance:
-            onsets += self._click(out.clicks, seen, point)
+            onsets += self._click(clicks, seen, point)
         if not onsets and out.intent >= self.settings.intent_threshold and self._rested(seen.time_ns):
             if self._reach is None and self.settings.reach_s > 0:
                 on_track = out.choice < inputs.ids.shape[1]
                 track_id = int(inputs.ids[0, out.choice]) if on_track else NO_TARGET
                 self._reach = _Reach(track_id, None if on_track else point, seen.time_ns)
-            self._motor.move(point, self._dt_s())
+            self._motor.move(point if way is None else (way[0], way[1]), self._dt_s(), whole=way is not None)
         for i, name in enumerate(self._names):
             if name in ("mouse_left", "mouse_right") or name in self._holds:
                 continue
-            if self._fires(name, out.keys[i], seen.time_ns):
+            if self._fires(name, keys[i], seen.time_ns):
                 onsets.append(name)
         held = {n for i, n in enumerate(self._names) if n in self._holds and out.held[i] > 0.5}
         x, y = self._motor.cursor
@@ -228,6 +241,8 @@ class Policy:
         name = max(open_)[1]
         self._pressed_ns[name] = seen.time_ns
         self._reach, self._clicked_ns = None, seen.time_ns
+        if self._chunks is not None:
+            self._chunks.forget()
         flat = under_point(self.profile, seen.tracks.classes, seen.tracks.boxes, *point)
         if flat >= 0:
             self._clicks.append((int(seen.tracks.ids[flat]), seen.time_ns))

@@ -100,7 +100,7 @@ def replay_actions(
 
     pictures_of: gives every row another row whose picture it sees, its cursor kept (for the causality score).
     """
-    index, norms = TrackIndex(steps), policy.normalisers["executor"]
+    index, norms, chunks = TrackIndex(steps), policy.normalisers["executor"], policy.new_chunks()
     points, chosen, intents, hazards = list[tuple[float, float]](), list[int](), list[float](), list[list[float]]()
     for first in range(start, stop, CHUNK):
         rows = np.arange(first, min(first + CHUNK, stop))
@@ -123,7 +123,10 @@ def replay_actions(
             points.append(look.point)
             chosen.append(int(inputs.ids[i, look.choice]) if look.choice < inputs.ids.shape[1] else NO_TARGET)
             intents.append(look.intent)
-            hazards.append([*look.clicks, *look.keys[len(look.clicks) :]])
+            if look.plan is not None and chunks is not None:
+                hazards.append(chunks.tick(look.plan).hazards[0].tolist())
+            else:
+                hazards.append([*look.clicks, *look.keys[len(look.clicks) :]])
         on_rows(len(rows))
     return Actions(
         np.arange(start, stop),

@@ -9,7 +9,7 @@ refractory times are tuned on the validation part and stored in the card.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,13 @@ from data.hindsight import label_modes, label_targets
 from data.steps import Steps, input_names
 from data.vocabulary import MODES
 from data.windows import Split, split_sessions, window_count
-from trainers import metrics
+from trainers import executor_extras, metrics
 from trainers.augment import Augment, Mirrors, tremble, wanted
+from trainers.chunking import Chunk, flown
 from trainers.executor_examples import Arrays, Horizons, examples
 from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.executor import Executor, Seen
+from trainers.networks.shape import Extras
 from trainers.prepare import (
     Conditioning,
     check_sessions,
@@ -66,8 +68,16 @@ class ExecutorSettings:
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     augment: Augment = "auto"
     horizons: Horizons = field(default_factory=Horizons)
+    chunk: Chunk = field(default_factory=Chunk)
+    """The next ticks foretold at once, and flown by; one tick: no chunks."""
+    way_point: bool = False
+    """Foretell where the ship will be (``Horizons.way_s``) and take that as a goal."""
     hidden: tuple[str, ...] = ()
     """Features that the network does not get, by name or pattern (``*``): for ablations."""
+
+    @property
+    def extras(self) -> Extras:
+        return Extras(self.chunk.ticks, self.way_point)
 
 
 QUICK = ExecutorSettings(LoopSettings(10, 128, 5e-4))
@@ -90,6 +100,10 @@ class ExecutorTask:
         self._mirrors, self._augmented = mirrors, augmented
         self._key_weights = key_weights
 
+    @property
+    def chunk(self) -> Chunk:
+        return self._settings.chunk
+
     def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
         s, rows, device = self._settings, len(batch["choice"]), batch["choice"].device
 
@@ -104,7 +118,10 @@ class ExecutorTask:
         target = torch.where(chance(s.target_dropout), torch.full_like(target, -1), target)
         known = batch["cursor_known"] & ~chance(s.cursor_dropout)
         if self._mirrors:
-            batch = self._mirrors.apply(batch, (chance(0.5), chance(0.5)))
+            flips = chance(0.5), chance(0.5)
+            batch = self._mirrors.apply(batch, flips)
+            if s.way_point:
+                batch = batch | {"way": executor_extras.mirrored_way(batch["way"], flips)}
         if self._augmented:
             slots, context = tremble(batch["slots"], generator, batch["present"]), tremble(batch["context"], generator)
             batch = batch | {"slots": slots, "context": context}
@@ -138,6 +155,10 @@ class ExecutorTask:
         keys = F.binary_cross_entropy_with_logits(onsets, batch["soon"], pos_weight=self._key_weights)
         down = F.binary_cross_entropy_with_logits(held, batch["held"])
         total = point + 0.5 * offset + intent + 2 * click + 10 * keys + down
+        if self._settings.chunk.ticks > 1:
+            total = total + executor_extras.chunk_loss(network, batch, seen, chosen, aim, known, self._key_weights)
+        if self._settings.way_point:
+            total = total + executor_extras.way_loss(batch, seen)
         return total, {n: float(v.detach()) for n, v in (("point", point), ("intent", intent), ("click", click), ("keys", keys))}
 
     def outputs(self, variant: int = 0, drop_target: bool = False, swap: bool = False) -> dict[str, Tensor]:
@@ -154,6 +175,9 @@ class ExecutorTask:
             seen = self._see(batch, batch["modes"][:, variant], target)
             choice, point = self.network.choose(seen, batch["boxes"])
             clicks, onsets, _ = self.network.act(seen, choice, point, batch["cursor"], batch["cursor_known"])
+            if self._settings.chunk.ticks > 1:
+                _, foretold = self.network.foretell(seen, choice, point, batch["cursor"], batch["cursor_known"])
+                clicks = onsets = foretold  # [B, N, I]: what it flies by
             values = (seen.log_p.exp(), choice, point, seen.intent.sigmoid(), clicks.sigmoid(), onsets.sigmoid())
             for name, value in zip(found, values, strict=True):
                 found[name].append(value)
@@ -178,6 +202,7 @@ def _rows(seen: Seen, rows: Tensor) -> Seen:
         seen.beside[rows],
         seen.spread[rows],
         seen.intent[rows],
+        seen.way[rows],
     )
 
 
@@ -204,8 +229,8 @@ def train(
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
     told = Conditioning(seen.rows(full.modes), seen.rows(full.targets))
     arrays = [
-        examples(seen.sessions, seen.parts(split.train), told, settings.horizons),
-        examples(sessions, split.validation, full, settings.horizons),
+        examples(seen.sessions, seen.parts(split.train), told, settings.horizons, settings.extras),
+        examples(sessions, split.validation, full, settings.horizons, settings.extras),
     ]
     if not arrays[0]:
         raise TrainingError("0 rows to learn from: record more play")
@@ -234,7 +259,8 @@ def train(
     mirrors: Mirrors | None = None
     if profile.mirrored and settings.augment != "off":
         both = {"slots": (features["slots"], slots), "context": (features["context"], context)}
-        mirrors = Mirrors(both, device, ("slots",), ("boxes", "own", "cursor", "point"), ("slot_offset",))
+        places = ("boxes", "own", "cursor", "point", *(("path",) if settings.chunk.ticks > 1 else ()))
+        mirrors = Mirrors(both, device, ("slots",), places, ("slot_offset",))
     augmented = wanted(settings.augment, sessions)
     task = ExecutorTask(network, *(to_tensors(part, device) for part in arrays), settings, key_weights, mirrors, augmented)
     card = make_card(
@@ -244,7 +270,8 @@ def train(
         normaliser={"slots": slots.to_json(), "context": context.to_json()},
         split=split.to_json(),
         recipe=recipe_of(settings),
-        network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
+        network={"width": settings.width, "layers": settings.layers, "heads": settings.heads, **asdict(settings.extras)},
+        chunk=asdict(settings.chunk),
         inputs=list(names),
     )
     for note in notes:
@@ -254,7 +281,8 @@ def train(
 
 
 def make_network(slot_size: int, context_size: int, inputs: int, aspect: float, settings: ExecutorSettings) -> Executor:
-    return Executor(slot_size, context_size, len(MODES), inputs, aspect, settings.width, settings.layers, settings.heads, settings.dropout)
+    size = settings.width, settings.layers, settings.heads, settings.dropout
+    return Executor(slot_size, context_size, len(MODES), inputs, aspect, *size, settings.extras)
 
 
 def _with_labels(sessions: Sequence[Steps], given: Conditioning | None) -> Conditioning:
@@ -285,6 +313,8 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
     """Thresholds tuned on the validation part, and the figures that go with them."""
     size = sessions[0].profile.picture_size
     out = {name: values.cpu().numpy() for name, values in task.outputs().items()}
+    if task.chunk.ticks > 1:
+        out |= {name: flown(out[name], arrays["stretch"], task.chunk) for name in ("click", "keys")}
     tuned: dict[str, Any] = {}
     scores: dict[str, Any] = {}
     tick_s = float(np.median(np.concatenate([np.diff(s.time_ns) for s in sessions if len(s) > 1]))) / 1e9

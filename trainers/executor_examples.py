@@ -17,6 +17,8 @@ from data.schema import NO_TARGET
 from data.steps import Steps, input_names
 from data.track_lookup import TrackIndex, click_rows, clicked_track
 from data.windows import Part
+from trainers import executor_extras
+from trainers.networks.shape import NO_EXTRAS, Extras
 from trainers.prepare import Conditioning, usable_parts
 
 
@@ -30,28 +32,33 @@ class Horizons:
     """``intent``: a click within this time."""
     key_ticks: int = 3
     """A key's hazard is of an onset within so many ticks: a person's reaction is no more exact than that."""
+    way_s: float = 5.0
+    """The way-point, where it is learnt at all, is where the ship is after this time."""
 
     def __post_init__(self) -> None:
-        if not (0 <= self.point_s <= 10 and 0 <= self.intent_s <= 10 and 1 <= self.key_ticks <= 100):
-            raise ValueError(f"{self}: times lie in 0..10 s, key_ticks in 1..100")
+        if not (0 <= self.point_s <= 10 and 0 <= self.intent_s <= 10 and 1 <= self.key_ticks <= 100 and 0 < self.way_s <= 60):
+            raise ValueError(f"{self}: times lie in 0..10 s (way_s up to 60), key_ticks in 1..100")
 
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def examples(sessions: Sequence[Steps], parts: Sequence[Part], given: Conditioning, horizons: Horizons = Horizons()) -> Arrays:
+def examples(
+    sessions: Sequence[Steps], parts: Sequence[Part], given: Conditioning, horizons: Horizons = Horizons(), extras: Extras = NO_EXTRAS
+) -> Arrays:
     """All rows of the parts, in time order within each stretch; ``stretch`` numbers the stretches."""
     found: list[Arrays] = []
     count = 0
     for part in parts:
         steps = sessions[part.session]
-        index = TrackIndex(steps)
+        index, clicks = TrackIndex(steps), click_rows(steps)
         for start, stop in usable_parts(steps, part):
             rows = np.arange(start, stop)
             inputs = slot_inputs(steps, rows, index)
             arrays = {"slots": inputs.slots, "present": inputs.present, "boxes": inputs.boxes, "own": inputs.own, "context": inputs.context}
             arrays |= _cursor(inputs.cursor)
             arrays |= _points(steps, start, stop, inputs, horizons) | _onsets(steps, rows, horizons.key_ticks)
+            arrays |= executor_extras.labels(steps, start, stop, clicks, extras, horizons.way_s)
             modes, targets = given.modes[part.session][rows], given.targets[part.session][rows]
             arrays |= {"modes": modes, "target_slots": slots_of(inputs, targets), "stretch": np.full(len(rows), count)}
             found.append(arrays)

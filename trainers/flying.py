@@ -13,9 +13,10 @@ from data.features import context_features, set_context_features, set_features, 
 from data.profile import GameProfile
 from data.steps import input_names
 from data.vocabulary import MODES
+from trainers.chunking import Plan
 from trainers.networks.forward import ExecutorForward, StrategistForward, TacticianForward
 from trainers.networks.forward_blocks import Floats, sigmoid, softmax
-from trainers.networks.shape import executor_shapes, strategist_shapes, tactician_shapes
+from trainers.networks.shape import Extras, executor_shapes, strategist_shapes, tactician_shapes
 
 Loaded = dict[str, tuple[dict[str, Any], dict[str, NDArray[Any]]]]
 
@@ -23,7 +24,7 @@ Loaded = dict[str, tuple[dict[str, Any], dict[str, NDArray[Any]]]]
 @dataclass(frozen=True, slots=True)
 class Look:
     """What the Executor makes of a moment: the point in 0..1, the chosen slot (or their number: the ground), and intent and
-    hazards as probabilities."""
+    hazards as probabilities. ``plan``: the next ticks, where the network foretells them."""
 
     point: tuple[float, float]
     choice: int
@@ -31,6 +32,7 @@ class Look:
     clicks: list[float]
     keys: list[float]
     held: list[float]
+    plan: Plan | None = None
 
 
 class Brains:
@@ -50,8 +52,9 @@ class Brains:
                 self._tactician = TacticianForward(fit_tensors(tensors, wanted, level), layers, heads)
             else:
                 counts = (len(slot_features(profile)), len(context_features(profile)), len(MODES), len(input_names(profile)))
-                fitted = fit_tensors(tensors, executor_shapes(*counts, width, layers), level)
-                self._executor = ExecutorForward(fitted, layers, heads, profile.picture_size[1] / profile.picture_size[0])
+                extras = Extras(int(size.get("chunk", 1)), bool(size.get("way_point", False)))
+                fitted = fit_tensors(tensors, executor_shapes(*counts, width, layers, extras), level)
+                self._executor = ExecutorForward(fitted, layers, heads, profile.picture_size[1] / profile.picture_size[0], extras)
 
     @property
     def has_strategist(self) -> bool:
@@ -104,7 +107,9 @@ class Brains:
             point = network.on_slot(seen, its_boxes, choice)
         elif reach is not None:
             choice, point = ground, np.array(reach[1], np.float32)
-        clicks, keys, held = network.act(seen, choice, point, None if cursor is None else np.array(cursor, np.float32))
+        at = None if cursor is None else np.array(cursor, np.float32)
+        clicks, keys, held = network.act(seen, choice, point, at)
+        foretold = network.foretell(seen, choice, point, at)
         x, y = point.tolist()
         likely = sigmoid(np.concatenate([clicks, keys, held])).tolist()
         buttons, inputs = len(clicks), len(clicks) + len(keys)
@@ -115,4 +120,5 @@ class Brains:
             likely[:buttons],
             likely[buttons:inputs],
             likely[inputs:],
+            None if foretold is None else Plan(point, foretold[0], sigmoid(foretold[1])),
         )

@@ -12,7 +12,7 @@ from torch import nn
 from trainers.loop import tensors_of
 from trainers.networks.executor import Executor
 from trainers.networks.forward import ExecutorForward, StrategistForward, TacticianForward
-from trainers.networks.shape import executor_shapes, strategist_shapes, tactician_shapes
+from trainers.networks.shape import Extras, executor_shapes, strategist_shapes, tactician_shapes
 from trainers.networks.strategist import Strategist
 from trainers.networks.tactician import Tactician
 
@@ -62,12 +62,13 @@ def test_the_tactician_on_those_tracks_that_are_there(count: int) -> None:
     np.testing.assert_allclose(flying(tracks[there], context, 2), expected[np.append(there, SLOTS)], **CLOSE)
 
 
+@pytest.mark.parametrize("extras", [Extras(), Extras(chunk=5, way_point=True)], ids=["plain", "extras"])
 @pytest.mark.parametrize("count", [0, 3, 7, 12])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_executor_sees_chooses_and_acts_alike(count: int, seed: int) -> None:
-    network = network_of(Executor, FEATURES, CONTEXT, MODES, INPUTS, ASPECT, WIDTH, LAYERS, HEADS, 0.0)
-    assert shapes_of(network) == executor_shapes(FEATURES, CONTEXT, MODES, INPUTS, WIDTH, LAYERS)
-    flying = ExecutorForward(tensors_of(network), LAYERS, HEADS, ASPECT)
+def test_the_executor_sees_chooses_and_acts_alike(count: int, seed: int, extras: Extras) -> None:
+    network = network_of(Executor, FEATURES, CONTEXT, MODES, INPUTS, ASPECT, WIDTH, LAYERS, HEADS, 0.0, extras)
+    assert shapes_of(network) == executor_shapes(FEATURES, CONTEXT, MODES, INPUTS, WIDTH, LAYERS, extras)
+    flying = ExecutorForward(tensors_of(network), LAYERS, HEADS, ASPECT, extras)
     rng = np.random.default_rng([count, seed])
     slots, boxes = rng.normal(size=(SLOTS, FEATURES)).astype(np.float32), rng.random((SLOTS, 4), np.float32)
     own, context = rng.random(2, np.float32), rng.normal(size=CONTEXT).astype(np.float32)
@@ -84,8 +85,9 @@ def test_the_executor_sees_chooses_and_acts_alike(count: int, seed: int) -> None
     with torch.inference_mode():
         seen = network.see(row(slots), row(present), row(boxes), row(own), row(context), torch.tensor([1]), row(np.arange(SLOTS) == target))
         choice, point = network.choose(seen, row(boxes))
-        at = row(cursor if cursor is not None else np.zeros(2, np.float32))
-        clicks, keys, held = network.act(seen, choice, point, at, torch.tensor([cursor is not None]))
+        at, known = row(cursor if cursor is not None else np.zeros(2, np.float32)), torch.tensor([cursor is not None])
+        clicks, keys, held = network.act(seen, choice, point, at, known)
+        shares, foretold = network.foretell(seen, choice, point, at, known) if extras.chunk > 1 else (None, None)
 
     mine = flying.see(slots[there], boxes[there], own, context, 1, int(np.searchsorted(there, target)) if target >= 0 else -1)
     places = len(mine.spread) // count if count else 0
@@ -101,3 +103,12 @@ def test_the_executor_sees_chooses_and_acts_alike(count: int, seed: int) -> None
     np.testing.assert_allclose(its_point, point[0], **CLOSE)
     for its, expected in zip(flying.act(mine, its_choice, its_point, cursor), (clicks, keys, held), strict=True):
         np.testing.assert_allclose(its, expected[0], **CLOSE)
+    plan = flying.foretell(mine, its_choice, its_point, cursor)
+    if plan is None or shares is None or foretold is None:
+        assert extras.chunk == 1
+        return
+    np.testing.assert_allclose(plan[1], foretold[0], **CLOSE)
+    start = its_point if cursor is None else cursor
+    line = (its_point - start) * [1, ASPECT]
+    path = start + shares[0].numpy() @ np.array([line, [-line[1], line[0]]]) / [1, ASPECT]
+    np.testing.assert_allclose(plan[0], np.clip(path, 0, 1), **CLOSE)

@@ -9,10 +9,14 @@ Its heads are one sentence, each given what came before it:
 2. ``intent``: will there be a click soon (0.4 s)? It decides whether the cursor moves at all.
 3. ``click``: the hazard of a button's onset in the next tick, given the point and the cursor's offset to it.
 4. ``keys``: hazard of each key's onset, and whether it is held, given point and intent.
+5. ``plan`` (only where asked for): the next K ticks at once, given point and cursor: how far along, and how far beside, the line
+   from the cursor to the point the cursor will be, and every button's and key's hazard.
+6. ``way`` (only where asked for): in which cell of 8 x 8 the ship will be in some seconds; what it says is a goal, which 1 to 5 are given.
 
 The cursor goes into 3 and 4 only: where to click next is read off the picture, never off where the cursor already is.
 
-Legend: B batch, K slots, M places beside each, G grid cells, C = K + K M + G components, W width, I buttons and keys.
+Legend: B batch, K slots, M places beside each, G grid cells, C = K + K M + G components, W width, I buttons and keys,
+N ticks of a chunk, V cells of the way-point.
 """
 
 from __future__ import annotations
@@ -24,13 +28,27 @@ import torch
 from torch import Tensor, nn
 
 from trainers.networks.blocks import Trunk, mlp
-from trainers.networks.shape import CELL_BIAS, CLICK_BUTTONS, GRID, LIKELY_PLACES, MIN_SPREAD, PLACE_REACH, PLACES, SPREAD_RANGE
+from trainers.networks.shape import (
+    CELL_BIAS,
+    CLICK_BUTTONS,
+    GRID,
+    LIKELY_PLACES,
+    MIN_SPREAD,
+    NO_EXTRAS,
+    PLACE_REACH,
+    PLACES,
+    SPREAD_RANGE,
+    WAY_GRID,
+    WHERE,
+    Extras,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What the trunk makes of a moment. slots [B, K, W], context [B, W]; log_p [B, C] of the components; on_offset [B, K, 2]
-    in half boxes; beside [B, K M, 2] places in picture widths; spread [B, K M] their deviation; intent [B] logit."""
+    in half boxes; beside [B, K M, 2] places in picture widths; spread [B, K M] their deviation; intent [B] logit; way [B, V] logits of
+    the way-point (V 0 without that head)."""
 
     slots: Tensor
     context: Tensor
@@ -39,6 +57,7 @@ class Seen:
     beside: Tensor
     spread: Tensor
     intent: Tensor
+    way: Tensor
 
 
 class Executor(nn.Module):
@@ -55,9 +74,10 @@ class Executor(nn.Module):
         layers: int = 2,
         heads: int = 2,
         dropout: float = 0.1,
+        extras: Extras = NO_EXTRAS,
     ) -> None:
         super().__init__()
-        self.aspect = aspect
+        self.aspect, self.extras = aspect, extras
         self.embed_slot = mlp(slot_features + 1, width, width)  # + is target
         self.embed_context = mlp(context_features + 1, width, width)  # + is there a target
         self.embed_mode = nn.Embedding(modes + 1, width)
@@ -68,8 +88,13 @@ class Executor(nn.Module):
         self.cells = nn.Linear(width, GRID[0] * GRID[1])
         self.intent = mlp(width, width, 1)
         self.choice = nn.Linear(width + 1, width)
-        self.click = mlp(2 * width + 6, width, CLICK_BUTTONS)
+        self.click = mlp(2 * width + WHERE, width, CLICK_BUTTONS)
         self.keys = mlp(2 * width + 1, width, 2 * inputs)
+        if extras.chunk > 1:
+            self.plan = mlp(2 * width + WHERE, width, extras.chunk * (2 + inputs))
+        if extras.way_point:
+            self.way = mlp(width, width, WAY_GRID[0] * WAY_GRID[1])
+            self.goal = nn.Linear(WAY_GRID[0] * WAY_GRID[1], width)
         columns, rows = GRID
         x = (torch.arange(columns) + 0.5) / columns
         y = (torch.arange(rows) + 0.5) / rows * aspect
@@ -95,6 +120,11 @@ class Executor(nn.Module):
         keep = torch.cat([torch.ones_like(present_BK[:, :1]), present_BK], dim=1)
         x = self.trunk(torch.cat([context[:, None], slots], dim=1), keep)
         context, slots = x[:, 0], x[:, 1:]
+        way = context.new_zeros(len(context), 0)
+        if self.extras.way_point:
+            way = self.way(context).float()
+            # A goal is what the way-point's own labels make of it, not one more hidden layer.
+            context = context + self.goal(way.softmax(-1).detach())
         both = torch.cat([slots, context[:, None].expand_as(slots)], dim=-1)
         pointed = self.component(both).masked_fill(~present_BK[..., None], float("-inf"))
         logits = torch.cat([pointed[..., 0], pointed[..., 1:].flatten(1), self.cells(context) - CELL_BIAS], dim=1)
@@ -110,6 +140,7 @@ class Executor(nn.Module):
             beside,
             spread.flatten(1).float(),
             self.intent(context)[:, 0].float(),
+            way,
         )
 
     def _beside(self, boxes_BK4: Tensor, own_B2: Tensor, place_BKM2: Tensor) -> Tensor:
@@ -156,6 +187,19 @@ class Executor(nn.Module):
 
     def act(self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Click hazards [B, 2], key hazards [B, I] and held logits [B, I], given the chosen point."""
+        both, where = self._given(seen, choice_B, point_B2, cursor_B2, known_B)
+        onsets, held = self.keys(torch.cat([both, where[:, -1:]], dim=-1)).chunk(2, dim=-1)
+        return self.click(torch.cat([both, where], dim=-1)), onsets, held
+
+    def foretell(self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, N, 2] shares of the line from the cursor to the point, along and across it, where the cursor is after each tick; [B, N, I]
+        hazards of every button and key. Only with a chunk."""
+        given = torch.cat(self._given(seen, choice_B, point_B2, cursor_B2, known_B), dim=-1)
+        plan = self.plan(given).unflatten(-1, (self.extras.chunk, -1)).float()
+        return plan[..., :2], plan[..., 2:]
+
+    def _given(self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, 2 W] the scene and what was chosen; [B, WHERE] how the cursor lies to the point, the intent last."""
         slots = seen.slots.shape[1]
         rows = torch.arange(len(choice_B), device=choice_B.device)
         on_slot = (choice_B < slots)[:, None].float()
@@ -166,8 +210,7 @@ class Executor(nn.Module):
         distance = offset.norm(dim=-1, keepdim=True)
         intent = seen.intent.detach()[:, None].clamp(-6, 6) / 3
         where = torch.cat([offset.clamp(-1, 1) * 4, torch.exp(-distance / 0.01), torch.exp(-distance / 0.05), known, intent], dim=-1)
-        onsets, held = self.keys(torch.cat([both, intent], dim=-1)).chunk(2, dim=-1)
-        return self.click(torch.cat([both, where], dim=-1)), onsets, held
+        return both, where
 
     def _widths(self, place: Tensor) -> Tensor:
         return place * place.new_tensor([1.0, self.aspect])

@@ -17,8 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from trainers.networks.forward_blocks import Floats, Linear, Mlp, Tensors, Trunk, log_sum_exp, side_by_side, sigmoid
-from trainers.networks.shape import CELL_BIAS, GRID, LIKELY_PLACES, MIN_SPREAD, PLACE_REACH, PLACES, SPREAD_RANGE
+from trainers.networks.forward_blocks import Floats, Linear, Mlp, Tensors, Trunk, log_sum_exp, side_by_side, sigmoid, softmax
+from trainers.networks.shape import CELL_BIAS, GRID, LIKELY_PLACES, MIN_SPREAD, NO_EXTRAS, PLACE_REACH, PLACES, SPREAD_RANGE, Extras
 
 
 class StrategistForward:
@@ -86,7 +86,10 @@ class Seen:
 class ExecutorForward:
     """``trainers.networks.executor.Executor``, whose header says what its heads mean. ``aspect``: picture height / width."""
 
-    def __init__(self, tensors: Tensors, layers: int, heads: int, aspect: float) -> None:
+    def __init__(self, tensors: Tensors, layers: int, heads: int, aspect: float, extras: Extras = NO_EXTRAS) -> None:
+        self._chunk = extras.chunk
+        self._plan = Mlp.of(tensors, "plan") if extras.chunk > 1 else None
+        self._way = (Mlp.of(tensors, "way"), Linear.of(tensors, "goal")) if extras.way_point else None
         self._scale = np.array([1.0, aspect], np.float32)
         slot, context = Mlp.of(tensors, "embed_slot"), Mlp.of(tensors, "embed_context")
         # The last input says which slot is the target, or that there is one: added where it is 1.
@@ -122,6 +125,9 @@ class ExecutorForward:
         x[0], x[1:] = self._embed_context.rest(about) + self._modes[mode], self._embed_slot.rest(hidden)
         x = self._trunk(x)
         context, slots = x[0], x[1:]
+        if self._way is not None:
+            way, goal = self._way
+            context = context + goal(softmax(way(context)))
         of_each, of_intent, of_cells = np.split(self._of_context(context), self._ends)
         each, kinds = self._each(slots, of_each), 1 + len(PLACES)
         pointed, place, on_offset = each[:, :kinds], each[:, kinds:-2].reshape(count, len(PLACES), 3), each[:, -2:]
@@ -172,6 +178,24 @@ class ExecutorForward:
 
     def act(self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None) -> tuple[Floats, Floats, Floats]:
         """Click hazards [2], key hazards [I] and held logits [I], given the chosen point. ``cursor``: None when unknown."""
+        both, where = self._given(seen, choice, point_2, cursor_2)
+        found = self._act(np.concatenate([both, where]))
+        keys = (len(found) - self._buttons) // 2
+        return found[: self._buttons], found[self._buttons : -keys], found[-keys:]
+
+    def foretell(self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None) -> tuple[Floats, Floats] | None:
+        """[N, 2] where the cursor is after each of the next ticks, in 0..1 (at the point, where it is unknown now), and [N, I] logits of
+        every button's and key's hazard; None without a chunk."""
+        if self._plan is None:
+            return None
+        plan = self._plan(np.concatenate(self._given(seen, choice, point_2, cursor_2))).reshape(self._chunk, -1)
+        start = point_2 if cursor_2 is None else cursor_2
+        x, y = (point_2 - start) * self._scale
+        along, across = plan[:, :1], plan[:, 1:2]
+        path = start + (along * np.array([x, y]) + across * np.array([-y, x])) / self._scale
+        return np.clip(path, 0, 1).astype(np.float32), plan[:, 2:]
+
+    def _given(self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None) -> tuple[Floats, Floats]:
         on_slot = choice < len(seen.slots)
         both = np.concatenate([seen.context, self._choice(seen.slots[choice]) if on_slot else self._no_choice])
         known = np.float32(cursor_2 is not None)
@@ -179,10 +203,7 @@ class ExecutorForward:
         distance = math.sqrt(float(offset @ offset))
         intent = min(max(float(seen.intent), -6.0), 6.0) / 3
         near = (math.exp(-distance / 0.01), math.exp(-distance / 0.05), known, intent)
-        where = np.concatenate([np.minimum(np.maximum(offset, -1), 1) * 4, np.array(near, np.float32)])
-        found = self._act(np.concatenate([both, where]))
-        keys = (len(found) - self._buttons) // 2
-        return found[: self._buttons], found[self._buttons : -keys], found[-keys:]
+        return both, np.concatenate([np.minimum(np.maximum(offset, -1), 1) * 4, np.array(near, np.float32)])
 
 
 _PLACES: Final = np.array(PLACES, np.float32)

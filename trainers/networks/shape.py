@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 GRID: Final = (20, 12)
@@ -18,6 +19,23 @@ CELL_BIAS: Final = 4.0
 """Taken off the cells' logits, so that they start out unlikely beside the tracks."""
 LIKELY_PLACES: Final = 8
 """So many places beside tracks are candidates for the ground's best point: an absent track's has no weight."""
+
+WAY_GRID: Final = (8, 8)
+"""Columns and rows of the way-point's cells."""
+WHERE: Final = 6
+"""What the heads of the hand are given of the cursor: offset to the point (2), nearness (2), is it known, is a click coming."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """Heads beyond the Executor's own. ``chunk``: ticks foretold at once (1: no such head). ``way_point``: where the ship will be, as a
+    goal for all other heads."""
+
+    chunk: int = 1
+    way_point: bool = False
+
+
+NO_EXTRAS: Final = Extras()
 
 Shapes = dict[str, tuple[int, ...]]
 """Names and shapes of a network's tensors."""
@@ -43,7 +61,10 @@ def tactician_shapes(track_features: int, context_features: int, modes: int, wid
     }
 
 
-def executor_shapes(slot_features: int, context_features: int, modes: int, inputs: int, width: int, layers: int) -> Shapes:
+def executor_shapes(
+    slot_features: int, context_features: int, modes: int, inputs: int, width: int, layers: int, extras: Extras = NO_EXTRAS
+) -> Shapes:
+    cells = WAY_GRID[0] * WAY_GRID[1]
     return {
         **_mlp("embed_slot", slot_features + 1, width, width),
         **_mlp("embed_context", context_features + 1, width, width),
@@ -55,8 +76,10 @@ def executor_shapes(slot_features: int, context_features: int, modes: int, input
         **_linear("cells", width, GRID[0] * GRID[1]),
         **_mlp("intent", width, width, 1),
         **_linear("choice", width + 1, width),
-        **_mlp("click", 2 * width + 6, width, CLICK_BUTTONS),
+        **_mlp("click", 2 * width + WHERE, width, CLICK_BUTTONS),
         **_mlp("keys", 2 * width + 1, width, 2 * inputs),
+        **(_mlp("plan", 2 * width + WHERE, width, extras.chunk * (2 + inputs)) if extras.chunk > 1 else {}),
+        **(_mlp("way", width, width, cells) | _linear("goal", cells, width) if extras.way_point else {}),
     }
 
 
