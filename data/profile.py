@@ -187,3 +187,30 @@ ARENA_PROFILE = GameProfile(
     mirrored=True,
 )
 """The embedded arena's profile. Regions are those that ``league.arena.render`` draws at 640x360."""
+
+
+LAST_STANDING_PROFILE = GameProfile(
+    name="last-standing",
+    window_title="Secondseat league: last man standing",
+    picture_size=(640, 360),
+    keys=("w", "a", "s", "d", "e", "1", "2", "3"),
+    classes=(
+        ObjectClass(name="self", role="self"),
+        ObjectClass(name="ship", role="enemy"),
+        ObjectClass(name="heal", role="loot"),
+        ObjectClass(name="shield", role="loot"),
+        ObjectClass(name="power", role="loot"),
+        ObjectClass(name="shot", role="shot"),
+        ObjectClass(name="hostile_shot", role="shot"),
+        ObjectClass(name="zone", role="other"),
+    ),
+    gauges=(
+        Gauge(name="hp", region=_px(12, 19, 154, 24), colour=(250, 180, 180), tolerance=75),  # white, amber and red alike
+        Gauge(name="shield", region=_px(12, 26, 154, 29), colour=(80, 160, 255)),
+        Gauge(name="energy", region=_px(12, 31, 142, 34), colour=(240, 190, 60)),
+        Gauge(name="ability", region=_px(145, 31, 154, 34), colour=(30, 35, 52), tolerance=8, direction="left", kind="cooldown"),
+    ),
+    icons=(Icon(name="jammed", region=_px(12, 31, 142, 34), colour=(206, 150, 255), share=0.02),),
+)
+"""The league's game, flown from the first of four cards (``league.arena.last_standing_board``). No detector was made for it. Not
+``mirrored``: w a s d are directions, so that a mirrored picture would call for other keys."""

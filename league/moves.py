@@ -2,7 +2,7 @@
 
 A match that was played while its players learnt cannot be played again from any weights: they changed on the way. Its moves and its
 world's seed are enough, since the world's rules are deterministic. The league keeps them of one match in ``KEPT_EVERY``
-(``replays.jsonl``, some 3 kB a match), chosen by the match's number alone, so that keeping them changes nothing in the run.
+(``replays.jsonl``, some 5 kB a match), chosen by the match's number alone, so that keeping them changes nothing in the run.
 
 Legend: T actions of a match, S ships (seats).
 """

@@ -25,6 +25,10 @@ from league.arena.looks import CLASSIC, Look
 from league.arena.sizes import PLAY_AREA_PX
 from league.arena.world import DT_S
 
+# Two of ``render``'s private functions are used here. They are not made public: a detector is made for one version of the arena's
+# pictures, which is a hash over the files that draw them (``engine.arena_pictures.picture_version``), and the shipped one would not be
+# of this version any more for a change that moves no pixel. They move when the next detector is trained.
+
 if TYPE_CHECKING:
     import pygame
 

@@ -10,6 +10,7 @@ import typer
 
 from tui.commands.invocation import new_app, say, say_json, workspace_of
 from tui.commands.league_options import Seed, one_thread, policy_path
+from tui.commands.league_record import record
 from tui.commands.league_refine import refine
 from tui.commands.league_replay import replay
 from tui.commands.league_run import report, run
@@ -31,6 +32,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="go on where it was stopp
 
 app.command("watch")(watch)
 app.command("replay")(replay)
+app.command("record")(record)
 app.command("refine")(refine)
 app.command("run")(run)
 app.command("report")(report)

@@ -25,6 +25,7 @@ Preset = Annotated[
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="go on with the newest run")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="seed of everything random")]
+Game = Annotated[str, typer.Option("--game", metavar="GAME", help="whose sessions to learn from; without: the game that is played")]
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="name of the run and of the policy; without: the time")]
 
 
@@ -41,6 +42,7 @@ def _levels(
     preset: str | None,
     resume: bool,
     seed: int | None,
+    game: str,
     name: str,
     as_json: bool,
 ) -> None:
@@ -66,7 +68,7 @@ def _levels(
             resume=resume,
             data_dir=str(workspace.resolve(data_dir, cwd=Path.cwd())) if data_dir else "",
             output_dir=str(workspace.resolve(output_dir, cwd=Path.cwd())) if output_dir else "",
-            game=settings.game,
+            game=game or settings.game,
             name=name,
         )
     line.end()
@@ -95,10 +97,11 @@ def _make(level: str, help_text: str) -> None:
         preset: Preset = None,
         resume: Resume = False,
         seed: Seed = None,
+        game: Game = "",
         name: Name = "",
         as_json: Json = False,
     ) -> None:
-        _levels(context, level, data_dir, output_dir, device, epochs, batch_size, lr, quick, preset, resume, seed, name, as_json)
+        _levels(context, level, data_dir, output_dir, device, epochs, batch_size, lr, quick, preset, resume, seed, game, name, as_json)
 
     app.command(level, help=f"{help_text} Ctrl-C saves and stops; --resume goes on.")(train)
 
