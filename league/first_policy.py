@@ -22,6 +22,8 @@ from league.trajectories import TrajectorySequence
 PLAY_DONE: Final = 0.2
 LEARNT_DONE: Final = 0.9
 """Shares of the whole work at which play is gathered and learning is over: guesses that only the bar knows."""
+USUAL_FOLDERS: Final = ("data/processed", "reports/feedback_training", "reports/live")
+"""Of a workspace: recorder trajectories, live feedback, manifests with outcomes."""
 EXPERTS: Final = ("expert",) * 4
 """Half of the pilots' matches: whom the policy is to meet should be seen. (1,000 sequences of mixed matches gave a payoff of 0.18 against
 experts, 2,000 of experts among themselves 0.27; how much of that is the amount was not measured.)"""
@@ -82,6 +84,12 @@ class FirstPolicy:
         if learnt.epochs:
             lines.append(f"policy: {learnt.path}{SUFFIX}")
         return "\n".join(lines)
+
+
+def usual_folders(workspace: Path) -> tuple[Path | None, Path | None, Path | None]:
+    """Those of ``USUAL_FOLDERS`` that are there, for ``FirstPolicySettings``."""
+    data, feedback, live = (folder if (folder := workspace / name).is_dir() else None for name in USUAL_FOLDERS)
+    return data, feedback, live
 
 
 def gather_play(

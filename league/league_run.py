@@ -1,4 +1,4 @@
-"""What a run of the league is told, and what it tells: settings, progress for a live pane, and the result."""
+"""What a run of the league is told, and what it tells: settings, figures for its live picture (``league.live``), and the result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.arena.last_standing_rules import EPISODE_STEPS, FEWEST_SHIPS, MOST_SHIPS
+from league.live import LeagueProgress as LeagueProgress
+from league.live import PlayerView
 from league.losses import LossSettings, UpdateSettings
-from league.matchmaking import LeagueSettings, Matchmaker, MixRow, Role
+from league.matchmaking import LeagueSettings, Matchmaker
 from league.payoff import PayoffSettings
 from league.ratings import EloSettings, Interval
 from league.replay import ReplaySettings
@@ -123,56 +125,6 @@ def run_of(recipe: Mapping[str, Any]) -> LeagueRun:
         updates=UpdateSettings(**values["updates"]),
         elo=EloSettings(**values["elo"]),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class PlayerView:
-    """One player in a live pane."""
-
-    id: str
-    role: Role
-    frozen: bool
-    frames: int
-    snapshots: int
-    """Made by it; 0 for a frozen one."""
-    resets: int
-    benched: str
-    """Why it may not play; empty when it may."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeagueProgress:
-    """Everything a live pane shows, at one moment. Numbers of rounds and iterations count from 1."""
-
-    round: int
-    rounds: int
-    learner: str
-    """Whose turn it is."""
-    iteration: int
-    iterations: int
-    """Of one turn."""
-    done: float
-    """0..1 of all rounds."""
-    eta_s: float | None
-    frames: int
-    """All learners' together, since the league began."""
-    frames_per_s: float
-    """Of the last seconds, updates included."""
-    matches: int
-    """Finished since the league began."""
-    players: tuple[PlayerView, ...]
-    payoffs: NDArray[np.float64]
-    """[n, n] in the order of ``players``: P[row ranks above column] as the matchmaker believes it; 0.5 on the diagonal."""
-    games: NDArray[np.int64]
-    """[n, n], of each pair."""
-    ratings: dict[str, Interval]
-    """Bradley-Terry with intervals, counted again every few seconds; empty before the first games."""
-    elo: dict[str, float]
-    mix: tuple[MixRow, ...]
-    losses: dict[str, dict[str, float]]
-    """By learner: parts of its last update's loss (``league.losses.Loss.parts``), and ``lag``, the mean age of what it learns from."""
-    notes: tuple[str, ...]
-    """What happened so far: benched players, snapshots, resets; newest last."""
 
 
 @dataclass(frozen=True, slots=True)

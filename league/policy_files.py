@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from league.players import SUFFIX, PlayerError
-
-MODELS: Final = "models/league"
-LEAGUES: Final = "league"
+from league.runs import LEAGUES, MODELS
 
 
 def find_policy(workspace: Path, name: str, resolve: Callable[[str], Path]) -> Path:

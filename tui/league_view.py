@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from tui.commands.invocation import shown_duration
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from league.league_run import LeagueProgress, PlayerView
+    from league.live import LeagueProgress, PlayerView
 
 BAD: Final = (178, 34, 52)
 EVEN: Final = (58, 60, 70)
@@ -33,10 +34,30 @@ LOSSES: Final = {
     "explained_variance": "expl.", "gradient_norm": "grad.", "lag": "lag",
 }  # fmt: skip
 """Parts of an update that are worth a look while it runs; ``metrics.jsonl`` has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What is drawn where there is no word; a terminal that shows no more than ASCII gets others."""
+
+    benched: str = "×"
+    learning: str = "◆"
+    frozen: str = "■"
+    waits: str = "▶"
+    full: str = "━"
+    empty: str = "─"
+    unknown: str = "··"
+    note: str = "·"
+    overflow: Literal["ellipsis", "crop"] = "ellipsis"
+
+
+SIGNS: Final = Signs()
+ASCII_SIGNS: Final = Signs("x", "*", "#", ">", "#", "-", "..", "-", "crop")
 _FEW_GAMES: Final = 20
 """Games of a pair below which its payoff is only what is assumed of it."""
 _FIXED_LINES: Final = 8
 """Heading, bar, headings of tables and notes: what players cannot have."""
+_LOW: Final = 30
 _LEAST_WITH_HEAT: Final = 96
 _LEAST_WITH_STATE: Final = 84
 _PLAYERS_WIDTH: Final = 72
@@ -75,34 +96,91 @@ def plain_line(progress: LeagueProgress) -> str:
     return f"{heading(progress)}{'  ' if told else ''}{told}"
 
 
-def league_screen(progress: LeagueProgress, width: int, height: int) -> RenderableType:
-    """The whole picture for a terminal of ``width`` x ``height`` characters; what does not fit is left out and told."""
+def league_screen(
+    progress: LeagueProgress, width: int, height: int, signs: Signs = SIGNS, head: str = "", *, alone: bool = True
+) -> RenderableType:
+    """The whole picture for a terminal of ``width`` x ``height`` characters; what does not fit is left out and told.
+
+    ``head``: other words for the first line. Where losses and notes are shown elsewhere as well, it is not ``alone``: a low picture
+    then gives their lines to the players.
+    """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    side = len({row.learner for row in progress.mix}) + len(progress.losses) + 2
-    room = max(3, height - _FIXED_LINES - side)
+    low = not alone and height < _LOW
+    notes = progress.notes[-1 if low else -3 :]
+    side = len({row.learner for row in progress.mix}) + 1 + (0 if low else len(progress.losses) + 1)
+    room = max(3, height - _FIXED_LINES + 3 - len(notes) - side)
     heat = width >= _LEAST_WITH_HEAT
     shown = shown_players(progress.players, min(room, (width - _PLAYERS_WIDTH) // 3) if heat else room)
     beside = Table.grid(padding=(0, 3))
     beside.add_row(
-        _players(progress, shown, state=_LEAST_WITH_STATE <= width < _LEAST_WITH_HEAT), *([_heat(progress, shown)] if heat else [])
+        _players(progress, shown, signs, state=_LEAST_WITH_STATE <= width < _LEAST_WITH_HEAT),
+        *([_heat(progress, shown, signs)] if heat else []),
     )
-    parts: list[RenderableType] = [Text(heading(progress), style="bold", overflow="ellipsis", no_wrap=True), _bar(progress.done, width)]
+    parts = top(progress, width, signs, head)
     left_out = len(progress.players) - len(shown)
-    told = [f"and {left_out} older players"] if left_out else []
-    told += ["the map: row ranks above column, in %; ·· too few games"] if heat else []
-    parts += [beside, Text("; ".join(told), style="dim", no_wrap=True), _mix(progress), _losses(progress)]
-    parts += [Text(f"· {note}", style="dim", overflow="ellipsis", no_wrap=True) for note in progress.notes[-3:]]
+    told = [_older(left_out)] if left_out else []
+    told += [f"the map: row ranks above column, in %; {signs.unknown} too few games"] if heat else []
+    parts += [
+        beside,
+        Text("; ".join(told), style="dim", no_wrap=True),
+        _mix(progress),
+        *([] if low or not progress.losses else [_losses(progress)]),
+    ]
+    parts += [_note(note, signs) for note in notes]
     return Group(*parts)
 
 
-def _bar(done: float, width: int) -> Text:
+def map_screen(progress: LeagueProgress, width: int, height: int, signs: Signs = SIGNS, head: str = "") -> RenderableType:
+    """Who ranks above whom, alone and with the rows' names: as many players as fit."""
+    from rich.console import Group
+    from rich.text import Text
+
+    name_width = max((len(player.id) for player in progress.players), default=0) + 6
+    shown = shown_players(progress.players, max(1, min(height - 4, (width - name_width) // 3)))
+    left_out = len(progress.players) - len(shown)
+    told = f"row ranks above column, in %; {signs.unknown} too few games" + (f"; {_older(left_out)}" if left_out else "")
+    return Group(*top(progress, width, signs, head), _heat(progress, shown, signs, names=True), Text(told, style="dim", no_wrap=True))
+
+
+def notes_screen(progress: LeagueProgress, width: int, height: int, signs: Signs = SIGNS, head: str = "") -> RenderableType:
+    """Losses, opponents, and all notes there is room for, newest first."""
+    from rich.console import Group
+    from rich.text import Text
+
+    learners = len({row.learner for row in progress.mix}) + len(progress.losses) + 2
+    notes = [_note(note, signs) for note in progress.notes[::-1][: max(1, height - learners - 4)]]
+    heads = [Text("what happened, newest first", style="dim")] if notes else []
+    return Group(*top(progress, width, signs, head), *([_losses(progress)] if progress.losses else []), _mix(progress), *heads, *notes)
+
+
+def _older(count: int) -> str:
+    return f"and {count} older player{'' if count == 1 else 's'}"
+
+
+def top(progress: LeagueProgress, width: int, signs: Signs = SIGNS, head: str = "") -> list[RenderableType]:
+    """Where it is, in words and as a bar."""
+    from rich.text import Text
+
+    return [
+        Text(head or heading(progress), style="bold", overflow=signs.overflow, no_wrap=True),
+        _bar(progress.done, width, signs),
+    ]
+
+
+def _note(note: str, signs: Signs) -> Text:
+    from rich.text import Text
+
+    return Text(f"{signs.note} {note}", style="dim", overflow=signs.overflow, no_wrap=True)
+
+
+def _bar(done: float, width: int, signs: Signs) -> Text:
     from rich.text import Text
 
     filled = round(min(1.0, max(0.0, done)) * width)
-    return Text.assemble(("━" * filled, "blue"), ("─" * (width - filled), "dim"), no_wrap=True)
+    return Text.assemble((signs.full * filled, "blue"), (signs.empty * (width - filled), "dim"), no_wrap=True)
 
 
 def _table(*headings: str) -> Table:
@@ -114,13 +192,21 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _players(progress: LeagueProgress, shown: list[int], *, state: bool) -> Table:
+def _players(progress: LeagueProgress, shown: list[int], signs: Signs, *, state: bool) -> Table:
     """Beside the map, each player's number is that of its row and its column there."""
     table = _table("player", "rating", "95 %", "elo", "games", "frames", *(("",) if state else ()))
     for place, k in enumerate(shown, 1):
         player = progress.players[k]
         rating, elo = progress.ratings.get(player.id), progress.elo.get(player.id)
-        sign = "×" if player.benched else "◆" if player.id == progress.learner else "■" if player.frozen else "▶"
+        sign = (
+            signs.benched
+            if player.benched
+            else signs.learning
+            if player.id == progress.learner
+            else signs.frozen
+            if player.frozen
+            else signs.waits
+        )
         told = player.benched or ("" if player.frozen else f"{player.snapshots} frozen, {player.resets} resets")
         table.add_row(
             f"{place:>2} {sign} {player.id}",
@@ -135,22 +221,24 @@ def _players(progress: LeagueProgress, shown: list[int], *, state: bool) -> Tabl
     return table
 
 
-def _heat(progress: LeagueProgress, shown: list[int]) -> Table:
-    """Row ranks above column, in hundredths; ``··`` where a pair has played too little."""
+def _heat(progress: LeagueProgress, shown: list[int], signs: Signs, *, names: bool = False) -> Table:
+    """Row ranks above column, in hundredths; the sign of what is not known where a pair has played too little."""
     from rich.style import Style
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, padding=0, header_style="dim", pad_edge=False)
+    if names:
+        table.add_column("", no_wrap=True)
     for place in range(len(shown)):
         table.add_column(f"{place + 1:>2} ", no_wrap=True, width=3)
-    for row in shown:
-        cells: list[Text] = []
+    for place, row in enumerate(shown, 1):
+        cells: list[Text] = [Text(f"{place:>2} {progress.players[row].id}  ")] if names else []
         for column in shown:
             payoff = float(progress.payoffs[row, column])
             known = row != column and int(progress.games[row, column]) >= _FEW_GAMES
             red, green, blue = heat_colour(payoff)
-            words = "   " if row == column else f"{min(99, round(payoff * 100)):>2} " if known else "·· "
+            words = "   " if row == column else f"{min(99, round(payoff * 100)):>2} " if known else f"{signs.unknown} "
             cells.append(Text(words, style=Style(color="white", bgcolor=f"rgb({red},{green},{blue})") if known else Style(dim=True)))
         table.add_row(*cells)
     return table
@@ -162,10 +250,10 @@ def _mix(progress: LeagueProgress) -> Table:
 
     table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=False)
     table.add_column("opponents", no_wrap=True)
-    table.add_column("seen (asked)", no_wrap=True)
+    table.add_column("seen (asked), %", no_wrap=True)
     by_learner: dict[str, list[str]] = {}
     for row in progress.mix:
-        by_learner.setdefault(row.learner, []).append(f"{row.branch.replace('_', ' ')} {row.seen:.0%} ({row.asked:.0%})")
+        by_learner.setdefault(row.learner, []).append(f"{row.branch.replace('_', ' ')} {100 * row.seen:.0f} ({100 * row.asked:.0f})")
     for learner, words in by_learner.items():
         table.add_row(learner, "   ".join(words))
     return table

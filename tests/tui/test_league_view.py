@@ -7,12 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
-from league.league_run import LeagueProgress, PlayerView
+from league.live import LeagueProgress, PlayerView
 from league.matchmaking import MixRow
 from league.ratings import Interval
-from tui.league_view import BAD, EVEN, GOOD, LeagueView, heading, heat_colour, league_screen, plain_line, shown_players
+from tui.league_view import (
+    ASCII_SIGNS,
+    BAD,
+    EVEN,
+    GOOD,
+    LeagueView,
+    heading,
+    heat_colour,
+    league_screen,
+    map_screen,
+    notes_screen,
+    plain_line,
+    shown_players,
+)
 
 
 def progress(frozen: int = 3) -> LeagueProgress:
@@ -63,7 +76,7 @@ def test_a_wide_terminal_shows_players_map_mix_losses_and_notes() -> None:
     assert main.split()[:6] == ["1", "◆", "main-1", "+100", "+60", "+145"]
     assert main.split()[-4:] == ["··", "70", "70", "70"], "a pair that hardly met has no figure"
     assert any("× main-1@1" in line for line in lines)
-    assert "pfsp 48% (50%)   self play 52% (50%)" in said
+    assert "pfsp 48 (50)   self play 52 (50)" in said
     assert "entropy" in said
     assert "2.31" in said
     assert "clipped" not in said
@@ -77,6 +90,39 @@ def test_it_fits_every_terminal_however_many_players_there_are(width: int, heigh
         assert max(map(len, lines)) <= width
         assert len(lines) <= max(height, 18)
     assert "older players" in printed(progress(60), width, height)
+
+
+def test_a_low_picture_beside_other_parts_gives_its_lines_to_the_players() -> None:
+    told = progress(9)
+    alone, beside = (console_lines(told, alone) for alone in (True, False))
+    assert sum("main-1@" in line for line in beside) > sum("main-1@" in line for line in alone)
+    assert not any("entropy" in line for line in beside)
+    assert len(beside) <= 19
+
+
+def console_lines(told: LeagueProgress, alone: bool) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=80, height=19).print(league_screen(told, 80, 19, alone=alone))
+    return [line for line in out.getvalue().splitlines() if "frozen after" not in line]
+
+
+def test_the_map_alone_has_names_and_the_notes_come_newest_first() -> None:
+    said = printed_part(map_screen(progress(60), 80, 24))
+    assert max(map(len, said)) <= 80
+    assert len(said) <= 24
+    assert any(line.split()[:2] == ["1", "main-1"] and "70" in line for line in said)
+    assert "older players" in said[-1]
+    told = printed_part(notes_screen(progress(), 80, 24))
+    newest = next(k for k, line in enumerate(told) if "starts anew" in line)
+    assert "frozen after" in told[newest + 1]
+    plain = "".join(printed_part(map_screen(progress(), 80, 24, ASCII_SIGNS)) + printed_part(notes_screen(progress(), 80, 24, ASCII_SIGNS)))
+    assert plain.isascii()
+
+
+def printed_part(part: RenderableType) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=80, height=24).print(part)
+    return out.getvalue().splitlines()
 
 
 def test_colours_say_what_the_digits_say() -> None:

@@ -1,0 +1,142 @@
+"""What a face finds beside a league: the newest moment as it was written, and every run of a workspace, torn ones included."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.locks import identity
+from league.live import LIVE, LiveFile, progress_from_json, progress_to_json, read_live
+from league.report import make_report, summary_of
+from league.runs import imitated, list_runs, metrics_rows, newest_rows
+from tests.support.leagues import keep_imitation, keep_league, keep_refinement, moment, some
+
+
+def test_a_moment_survives_its_file() -> None:
+    told = moment()
+    back = progress_from_json(json.loads(json.dumps(progress_to_json(told))))
+    assert np.allclose(back.payoffs, told.payoffs, atol=1e-4)
+    assert np.array_equal(back.games, told.games)
+    plain = {"payoffs": None, "games": None}
+    assert {**asdict(back), **plain} == {**asdict(told), **plain}
+
+
+def test_the_file_tells_who_runs_it_and_how_it_ended(tmp_path: Path) -> None:
+    heard: list[float] = []
+    with LiveFile(tmp_path, lambda progress: heard.append(progress.done)) as live:
+        assert read_live(tmp_path) is None, "nothing is written before the first report"
+        live(moment())
+        found = read_live(tmp_path)
+        me = identity()
+        assert found is not None
+        assert me is not None
+        assert (found.state, found.pid) == ("running", me.pid)
+    assert heard == [0.13]
+    found = read_live(tmp_path)
+    assert found is not None
+    assert (found.state, found.pid) == ("stopped", 0)
+    with LiveFile(tmp_path) as live:
+        live(replace(moment(), done=1.0))
+    assert (found := read_live(tmp_path)) is not None
+    assert found.state == "done"
+    with pytest.raises(ValueError, match="no room"):
+        fail(tmp_path)
+    assert (found := read_live(tmp_path)) is not None
+    assert (found.state, found.why) == ("failed", "no room")
+
+
+def fail(folder: Path) -> None:
+    with LiveFile(folder) as live:
+        live(moment())
+        raise ValueError("no room")
+
+
+def test_a_process_that_is_gone_was_cut_off(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from league.live import LiveFile; from tests.support.leagues import moment\n"
+        "live = LiveFile(Path(sys.argv[1])); live(moment()); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, cwd=Path(__file__).parents[2])
+    found = read_live(tmp_path)
+    assert found is not None
+    assert (found.state, found.pid) == ("cut off", 0)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"state": "running"}', '{"process": 3}', "9" * 10_000])
+def test_a_torn_file_tells_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / LIVE).write_text(text)
+    assert read_live(tmp_path) is None
+
+
+def test_all_runs_newest_first(tmp_path: Path) -> None:
+    some(tmp_path)
+    rows = list_runs(tmp_path)
+    assert [row.kind for row in rows] == ["league", "league", "refinement", "imitation"]
+    newest, _, refinement, imitation = rows
+    assert (newest.state, newest.stage, newest.matches, newest.players) == ("stopped", "round 3/20", 12_310, 9)
+    assert newest.figure == "main-1 +340 Elo (+310 to +374)"
+    assert (refinement.stage, refinement.frames) == ("iteration 40", 3_200_000)
+    assert refinement.figure == "expert 0.60, novice 0.85, random 0.95"
+    assert (imitation.stage, imitation.figure) == ("epoch 2", "validation loss 3.500")
+
+
+def test_what_is_torn_in_one_run_hides_none_of_the_others(tmp_path: Path) -> None:
+    assert list_runs(tmp_path) == []
+    some(tmp_path)
+    for path in [*tmp_path.glob("league/*/live.json"), *tmp_path.glob("models/league/*/*.json*")]:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    rows = list_runs(tmp_path)
+    assert len(rows) == 4
+    assert {row.state for row in rows} == {"kept"}
+    for text in ('{"iteration": 3, "losses": 5}', '{"evaluation": 3}', '{"iteration": {}, "frames": []}', "[]"):
+        next(tmp_path.glob("models/league/*/metrics.jsonl")).write_text(text + "\n")
+        assert len(list_runs(tmp_path)) == 4
+    next(tmp_path.glob("models/league/*/checkpoint_epoch_2.json")).write_text(
+        '{"state": {"history": [{"validation_loss": "x"}]}, "split": 4}'
+    )
+    assert len(list_runs(tmp_path)) == 4
+    (tmp_path / "league" / "first" / "summary.json").write_text('{"players": 3}')
+    assert len(list_runs(tmp_path)) == 4
+
+
+def test_the_end_of_a_journal_is_read_without_half_lines(tmp_path: Path) -> None:
+    folder = keep_refinement(tmp_path, "run", 40)
+    path = folder / "metrics.jsonl"
+    whole = metrics_rows(path, 10**9)
+    assert len(whole) == 43
+    assert metrics_rows(path, 2_000) == whole[-len(metrics_rows(path, 2_000)) :]
+    with path.open("a") as file:
+        file.write('{"iteration": 41, "fr')
+    iteration, evaluation = newest_rows(folder)
+    assert iteration["iteration"] == 40
+    assert evaluation["iteration"] == 40
+    assert metrics_rows(folder / "none", 100) == []
+
+
+def test_an_imitations_epochs(tmp_path: Path) -> None:
+    epochs, card = imitated(keep_imitation(tmp_path, "run"))
+    assert [epoch["epoch"] for epoch in epochs] == [1, 2]
+    assert card["split"]["train_frames"] == 37_352
+    assert imitated(tmp_path) == ([], {})
+
+
+def test_a_league_without_a_live_picture_is_told_by_its_summary(tmp_path: Path) -> None:
+    folder = keep_league(tmp_path, "old", moment())
+    (folder / LIVE).unlink()
+    rows = [{"players": ["main-1", "main-1@0"], "placements": [1, 2]}] * 30
+    (folder / "matches.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = make_report(None, folder / "matches.jsonl")
+    (folder / "summary.json").write_text(json.dumps({**summary_of(report), "interrupted": True}))
+    (row,) = list_runs(tmp_path)
+    assert (row.state, row.matches, row.players) == ("stopped", 30, 2)
+
+
+def test_listing_needs_no_learning_library() -> None:
+    code = "import sys, league.runs, league.live; sys.exit(any(m in sys.modules for m in ('torch', 'numba', 'matplotlib')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
