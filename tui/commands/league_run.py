@@ -85,6 +85,7 @@ def run(
     """
     from league.league import run_league
     from league.league_run import LeagueRun
+    from league.live import LiveFile
     from league.losses import UpdateSettings
     from league.matchmaking import LeagueSettings
     from league.report import make_report
@@ -119,8 +120,8 @@ def run(
         updates=UpdateSettings(learning_rate=lr, unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse),
     )
     one_thread()
-    with Signals() as signals, LeagueView(plain=headless or as_json) as view:
-        result = run_league(settings, folder, view, lambda: bool(signals.asked), resume)
+    with Signals() as signals, LeagueView(plain=headless or as_json) as view, LiveFile(folder, view) as live:
+        result = run_league(settings, folder, live, lambda: bool(signals.asked), resume)
     written = _with_matches(make_report(folder), folder, folder / "report", False)
     paths = written.write(folder / "report")
     told: dict[str, Any] = {
