@@ -120,10 +120,12 @@ def plain_loop(network: ActorCritic, worlds: int, ships: int) -> Callable[[], tu
             seen = torch.from_numpy(game.build_observation(state))
             living = torch.from_numpy(~game.decided(state))
             chosen = network.act(seen)
+            with torch.no_grad():
+                value = network(seen)[1]
             game.step(state, chosen.action.numpy())
             ended = torch.from_numpy(game.decided(state)) & living
             reward = torch.where(ended, torch.from_numpy(game.outcomes(state)), torch.zeros(()))
-            taken.append((seen, chosen.action, chosen.log_prob.sum(-1), chosen.value, reward, ended, living))
+            taken.append((seen, chosen.action, chosen.log_prob.sum(-1), value, reward, ended, living))
             if state.over.any():
                 game.reset(state, state.over.copy())
         names = ("seen", "action", "log_prob", "value", "reward", "ended", "living")

@@ -1,4 +1,4 @@
-"""The gradient of an update written out by hand: forward, loss and backward of the three layers, without autograd.
+"""The gradient of an update written out by hand: forward, loss and backward of policy and value, three layers each, without autograd.
 
 What is computed is said readably in ``league.losses`` (``evaluate``, then ``update_loss(...).total.backward()``), which the tests
 compare this with, and which is asked what is wrong with an update that cannot be learnt from. What is gained: nothing is copied or
@@ -16,11 +16,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from league.arena.world import kernels
 from league.codec import HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
 from league.losses import REFERENCE_LOGITS, LossSettings, evaluate, update_loss
 from league.network import GROUPS, HEAD_SLICES, ActorCritic
+from league.symmetry import fold, fold_sequence
 from league.trajectories import TrajectorySequence
 
 BLOCK: Final = 512
@@ -31,7 +33,7 @@ Floats = NDArray[np.float32]
 
 
 class Layers(NamedTuple):
-    """Of the network, as torch has them: [out, in] and [out]."""
+    """Of the policy or of the value, as torch has them: [out, in] and [out]."""
 
     weight_1: Floats
     bias_1: Floats
@@ -41,9 +43,9 @@ class Layers(NamedTuple):
     bias_3: Floats
 
     @classmethod
-    def of(cls, network: ActorCritic) -> Layers:
+    def of(cls, part: nn.Module) -> Layers:
         """The network's own memory, not copies."""
-        return cls(*(p.detach().numpy() for p in network.parameters()))
+        return cls(*(p.detach().numpy() for p in part.parameters()))
 
 
 @cache
@@ -82,11 +84,11 @@ class _Passed(NamedTuple):
     """What a forward pass leaves for the backward one."""
 
     seen: Floats
-    """[R, 19]"""
-    hidden_1: Floats
-    hidden_2: Floats
+    """[R, 19], in the ship's own frame, as everything here."""
+    hidden: dict[str, tuple[Floats, Floats]]
+    """Of ``actor`` (frames alone) and ``critic`` (all rows), both layers."""
     out: Floats
-    """[LOGITS + 1, R], values last."""
+    """[LOGITS + 1, R], values last; logits of the frames alone."""
 
 
 class UpdateGradient:
@@ -95,7 +97,10 @@ class UpdateGradient:
     def __init__(self, network: ActorCritic) -> None:
         self._network = network
         self._memory = _Memory()
-        self._gradients = Layers(*(np.zeros(tuple(p.shape), np.float32) for p in network.parameters()))
+        self._parts = {"actor": network.actor, "critic": network.critic}
+        self._gradients = {
+            name: Layers(*(np.zeros(tuple(p.shape), np.float32) for p in part.parameters())) for name, part in self._parts.items()
+        }
 
     def set(
         self,
@@ -115,30 +120,39 @@ class UpdateGradient:
         found = None
         if batch.living.any() and (logits is not None or not kl_weight):
             with np.errstate(all="ignore"):  # broken numbers are found by the loss
-                passed = self._forward(batch)
-                found = _Loss(batch, settings, gamma, kl_weight, passed, self._memory).differentiate(logits)
+                own = fold_sequence(batch)
+                passed = self._forward(own)
+                found = _Loss(own, settings, gamma, kl_weight, passed, self._memory).differentiate(logits)
                 if found is not None:
-                    self._backward(passed, self._memory.take("gradient", LOGITS + 1, batch.living.size))
+                    gradient = self._memory.take("gradient", LOGITS + 1, batch.living.size)
+                    self._backward("actor", passed, gradient[:LOGITS])
+                    self._backward("critic", passed, gradient[LOGITS:])
         if found is None:
             told = evaluate(self._network, batch, reference)
             update_loss(told, settings, gamma=gamma, frames_learnt=frames_learnt)  # says what is wrong, and where
             raise ValueError("loss: its numbers overflow; go back to the last checkpoint and lower the learning rate")
-        for parameter, gradient in zip(self._network.parameters(), self._gradients, strict=True):
-            parameter.grad = torch.from_numpy(gradient)
+        for name, part in self._parts.items():
+            for parameter, gradient in zip(part.parameters(), self._gradients[name], strict=True):
+                parameter.grad = torch.from_numpy(gradient)
         return found
 
     def _forward(self, batch: TrajectorySequence) -> _Passed:
         """Frames, then what came after the last of each column, then after each truncated step."""
-        layer = compiled()[0]
-        weights = Layers.of(self._network)
         frames, columns = batch.living.size, batch.columns
         rows = frames + columns + len(batch.final_at)
         seen = self._memory.take("seen", rows, OBSERVATION_SIZE)
         seen[:frames] = batch.observation.reshape(frames, OBSERVATION_SIZE)
         seen[frames : frames + columns] = batch.bootstrap_observation
         seen[frames + columns :] = batch.final_observation
-        hidden_1, hidden_2 = (self._memory.take(name, rows, len(weights.bias_1)) for name in ("hidden_1", "hidden_2"))
         out = self._memory.take("out", LOGITS + 1, rows)
+        actor = self._through("actor", seen[:frames], out[:LOGITS, :frames])
+        return _Passed(seen, {"actor": actor, "critic": self._through("critic", seen, out[LOGITS:])}, out)
+
+    def _through(self, part: str, seen: Floats, out: Floats) -> tuple[Floats, Floats]:
+        """The layers of one part, from ``seen`` to ``out`` [its outputs, rows]."""
+        layer, weights = compiled()[0], Layers.of(self._parts[part])
+        rows, hidden = len(seen), len(weights.bias_1)
+        hidden_1, hidden_2 = (self._memory.take(f"{part} {i}", rows, hidden) for i in (1, 2))
         for begin in range(0, rows, BLOCK):
             block = slice(begin, begin + BLOCK)
             np.matmul(seen[block], weights.weight_1.T, out=hidden_1[block])
@@ -147,40 +161,40 @@ class UpdateGradient:
             layer.add_and_cut(hidden_2[block], weights.bias_2)
             np.matmul(weights.weight_3, hidden_2[block].T, out=out[:, block])
         out += weights.bias_3[:, None]
-        return _Passed(seen, hidden_1, hidden_2, out)
+        return hidden_1, hidden_2
 
-    def _backward(self, passed: _Passed, gradient: Floats) -> None:
-        """``gradient`` [LOGITS + 1, N]: of what the last layer gave."""
-        layer = compiled()[0]
-        weights, found = Layers.of(self._network), self._gradients
+    def _backward(self, part: str, passed: _Passed, gradient: Floats) -> None:
+        """``gradient`` [outputs of the part, N]: of what its last layer gave."""
+        layer, weights, found = compiled()[0], Layers.of(self._parts[part]), self._gradients[part]
         for array in found:
             array[:] = 0
         hidden = len(weights.bias_1)
+        hidden_1, hidden_2 = passed.hidden[part]
         back_1, back_2 = (self._memory.take(name, BLOCK, hidden) for name in ("back_1", "back_2"))
-        parts = [self._memory.take(f"part_{i}", *array.shape) for i, array in enumerate(found)]
+        parts = [self._memory.take(f"{part} part {i}", *array.shape) for i, array in enumerate(found)]
         frames = gradient.shape[1]
         for begin in range(0, frames, BLOCK):
             size = min(BLOCK, frames - begin)
             block = slice(begin, begin + size)
             one, two = back_1[:size], back_2[:size]
-            found.weight_3[:] += np.matmul(gradient[:, block], passed.hidden_2[block], out=parts[4])
+            found.weight_3[:] += np.matmul(gradient[:, block], hidden_2[block], out=parts[4])
             np.matmul(gradient[:, block].T, weights.weight_3, out=two)
-            layer.cut_back(two, passed.hidden_2[block], found.bias_2)
-            found.weight_2[:] += np.matmul(two.T, passed.hidden_1[block], out=parts[2])
+            layer.cut_back(two, hidden_2[block], found.bias_2)
+            found.weight_2[:] += np.matmul(two.T, hidden_1[block], out=parts[2])
             np.matmul(two, weights.weight_2, out=one)
-            layer.cut_back(one, passed.hidden_1[block], found.bias_1)
+            layer.cut_back(one, hidden_1[block], found.bias_1)
             found.weight_1[:] += np.matmul(one.T, passed.seen[block], out=parts[0])
         np.sum(gradient, axis=1, out=found.bias_3)
 
 
 def _reference_logits(batch: TrajectorySequence, reference: ActorCritic | None) -> Floats | None:
-    """[N, LOGITS] of the supervised policy: those that are stored, else asked for now; None: there is neither."""
+    """[N, LOGITS] of the supervised policy in the ship's own frame: those that are stored, else asked for now; None: there is neither."""
     stored = batch.extras.get(REFERENCE_LOGITS)
     if stored is None:
         if reference is None:
             return None
         with torch.no_grad():
-            stored = reference(torch.from_numpy(np.ascontiguousarray(batch.observation)))[0].numpy()
+            stored = reference.actor(fold(torch.from_numpy(np.ascontiguousarray(batch.observation)))[0]).numpy()
     return np.ascontiguousarray(stored, np.float32).reshape(batch.living.size, LOGITS)
 
 
@@ -232,9 +246,9 @@ class _Loss(NamedTuple):
         else:
             moments[:] = 0.0, 1.0
         weights = np.array([settings.policy_weight, settings.upgo_weight, settings.value_weight]) / count
-        kernel.policy_gradient(
-            out, action, head_mask, living, heads, log_pi, values, target, advantage, upgoing, weights, moments, gradient, sums
-        )
+        region = np.array([1 - settings.trust_region, 1 + settings.trust_region]) if settings.trust_region else np.array([0.0, np.inf])
+        told = (action, head_mask, living, heads, log_pi, values, target, ratio, advantage, upgoing)
+        kernel.policy_gradient(out, *told, weights, region, moments, gradient, sums)
         policy, upgo, value = sums / count
         parts = {"policy": policy, "upgo": upgo, "value": value, "kl": kl, "entropy": entropy}
         if not np.isfinite(list(parts.values())).all():

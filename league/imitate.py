@@ -1,9 +1,10 @@
 """Imitation: a first policy ``pi_sup`` from play of people, scripts or earlier agents, by cross-entropy for each head.
 
 Notable choices: a batch is single frames in random order (the network has no memory, so that neighbours teach less than
-strangers); heads without effect teach nothing; training and validation share no episode, and all seats of a match are one
-episode; accuracy stands beside what costs nothing: the most frequent choice, and the choice of the frame before. At 20
-decisions a second the latter is hard to beat, so that accuracy where the choice changes is told as well.
+strangers), each in the ship's own frame (``league.symmetry``); heads without effect teach nothing; training and validation share
+no episode, and all seats of a match are one episode; accuracy stands beside what costs nothing: the most frequent choice, and the
+choice of the frame before. At 20 decisions a second the latter is hard to beat, so that accuracy where the choice changes is told
+as well.
 
 All randomness of an epoch follows from (seed, epoch), and the last whole epoch is kept with its optimiser: a resumed run
 gives the same weights as one that was never stopped. Files: ``<name>`` (best by validation) and ``checkpoint_epoch_N``.
@@ -29,7 +30,8 @@ from data.progress import Progress, Report, ignore
 from league.arena.last_standing_rules import RULES_VERSION
 from league.codec import HEAD_NAMES
 from league.imitation_data import Frames, HeadFigures, ImitationError, frames_of, head_figures, split_episodes
-from league.network import HEAD_SLICES, ActorCritic, action_log_prob, log_softmax_heads
+from league.network import HEAD_SLICES, NETWORK_VERSION, ActorCritic, action_log_prob, log_softmax_heads
+from league.symmetry import fold, fold_actions, fold_heads
 from league.trajectories import TrajectorySequence, observation_version
 
 KIND: Final = "league policy"
@@ -112,6 +114,8 @@ class _Run:
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate)
         self.observation, self.mask = torch.from_numpy(frames.observation), torch.from_numpy(frames.mask)
         self.action = torch.from_numpy(frames.action).long()
+        self.own, turn = fold(self.observation)
+        self.own_mask, self.own_action = fold_heads(self.mask, turn), fold_actions(self.action, turn)
         self.state = _State()
         self.batches = math.ceil(len(self.train) / settings.batch_size)
 
@@ -133,8 +137,8 @@ class _Run:
         return loss
 
     def _step(self, index: Tensor) -> Tensor:
-        logits, _ = self.network(self.observation[index])
-        loss = -action_log_prob(log_softmax_heads(logits), self.action[index], self.mask[index]).sum() / len(index)
+        log_p = log_softmax_heads(self.network.actor(self.own[index]))
+        loss = -action_log_prob(log_p, self.own_action[index], self.own_mask[index]).sum() / len(index)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip_norm)
@@ -147,7 +151,7 @@ class _Run:
         self.network.eval()
         chosen, log_probs = [], []
         for index in torch.from_numpy(self.validation).split(_AT_ONCE):
-            logits, _ = self.network(self.observation[index])
+            logits = self.network.logits(self.observation[index])
             log_probs.append(action_log_prob(log_softmax_heads(logits), self.action[index], self.mask[index]))
             chosen.append(torch.stack([logits[..., HEAD_SLICES[name]].argmax(-1) for name in HEAD_NAMES], -1))
         log_prob = torch.cat(log_probs).double().numpy()
@@ -241,6 +245,7 @@ def _card(run: _Run, about: Mapping[str, Any]) -> dict[str, Any]:
         "role": "pi_sup",
         "rules_version": RULES_VERSION,
         "observation_version": observation_version(),
+        "network_version": NETWORK_VERSION,
         "hidden": run.settings.hidden,
         "recipe": {**asdict(run.settings), "loss": "cross-entropy of each head, masked", "data": digest.hexdigest()[:16]},
         "split": {"train_frames": len(run.train), "validation_frames": len(run.validation), "episodes": len(run.frames.names)},
@@ -294,7 +299,12 @@ def load_policy(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
     network, and when the file is torn or missing.
     """
     found = load(path)
-    here = {"kind": KIND, "rules_version": RULES_VERSION, "observation_version": observation_version()}
+    here = {
+        "kind": KIND,
+        "rules_version": RULES_VERSION,
+        "observation_version": observation_version(),
+        "network_version": NETWORK_VERSION,
+    }
     wrong = [f"{key}: made with {found.card.get(key)}, here {value}" for key, value in here.items() if found.card.get(key) != value]
     hidden = found.card.get("hidden")
     if not isinstance(hidden, int) or not 1 <= hidden <= 4096:

@@ -14,15 +14,16 @@ from typing import Any, Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from data.checkpoint import CARD_VERSION, CheckpointError, fit_tensors, load, save
 from league.arena.last_standing_rules import RULES_VERSION
 from league.gradients import UpdateGradient
 from league.imitate import KIND
 from league.losses import REFERENCE_LOGITS, LossSettings, UpdateSettings
-from league.network import ActorCritic
+from league.network import NETWORK_VERSION, ActorCritic
 from league.store import weights_hash
+from league.symmetry import fold
 from league.trajectories import TrajectorySequence, observation_version
 
 _OPTIMISER: Final = "optimiser/"
@@ -33,7 +34,8 @@ class LeagueLearner:
     """``network`` is trained in place; ``reference`` (the supervised policy) never changes.
 
     ``frames`` counts frames learnt from, each as often as it was (``replay_reuse`` times as a rule); the KL's weight falls by fresh
-    frames, ``frames / replay_reuse``. ``version`` grows by one with every update, and never falls.
+    frames, ``frames / replay_reuse``. ``version`` grows by one with every update, and never falls; ``updates`` counts those since it
+    last began anew.
     """
 
     def __init__(
@@ -52,11 +54,13 @@ class LeagueLearner:
         self.gamma = self.loss.discount(pseudo_rewards)
         self.frames = 0
         self.version = 0
+        self.updates = 0
         self._gradient = UpdateGradient(self.network)
         self._optimiser = self._new_optimiser()
 
     def _new_optimiser(self) -> torch.optim.Adam:
-        return torch.optim.Adam(self.network.parameters(), self.settings.learning_rate, fused=True)
+        critic = {"params": [*self.network.critic.parameters()], "lr": self.settings.critic_learning_rate}
+        return torch.optim.Adam([{"params": [*self.network.actor.parameters()]}, critic], self.settings.learning_rate, fused=True)
 
     @property
     def fresh_frames(self) -> int:
@@ -70,20 +74,26 @@ class LeagueLearner:
         Raises ValueError when nothing in it counts or the numbers are broken; the weights are as before then.
         """
         parts = self._gradient.set(batch, self.loss, gamma=self.gamma, frames_learnt=self.fresh_frames, reference=self.reference)
-        norm = float(torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip_norm))
-        if not np.isfinite(norm):
+        norms = [
+            float(nn.utils.clip_grad_norm_(p.parameters(), self.settings.clip_norm)) for p in (self.network.actor, self.network.critic)
+        ]
+        if not np.isfinite(norms).all():
             raise ValueError("learner: the gradient is not finite; go back to the last checkpoint and lower the learning rate")
+        if self.updates < self.settings.critic_first:
+            for parameter in self.network.actor.parameters():
+                parameter.grad = torch.zeros_like(parameter)
         self._optimiser.step()
         weight = self.loss.kl_weight_at(self.fresh_frames)
         self.frames += int(parts["frames"])
         self.version += 1
-        return {**parts, "gradient_norm": norm, "kl_weight": weight}
+        self.updates += 1
+        return {**parts, "gradient_norm": norms[0], "kl_weight": weight}
 
     def with_reference(self, sequence: TrajectorySequence) -> TrajectorySequence:
         """The same with the reference's logits in its extras: computed once, however often it is learnt from."""
         if self.reference is not None and REFERENCE_LOGITS not in sequence.extras:
             with torch.no_grad():
-                logits = self.reference(torch.from_numpy(sequence.observation))[0]
+                logits = self.reference.actor(fold(torch.from_numpy(sequence.observation))[0])
             sequence.extras[REFERENCE_LOGITS] = np.ascontiguousarray(logits.numpy())
         return sequence
 
@@ -99,6 +109,7 @@ class LeagueLearner:
         self._put(weights, "weights to begin anew from")
         self._optimiser = self._new_optimiser()
         self.frames = 0
+        self.updates = 0
         self.version += 1
 
     def _put(self, weights: Weights, where: Path | str) -> None:
@@ -111,7 +122,7 @@ class LeagueLearner:
         tensors = self.weights()
         for i, values in self._optimiser.state_dict()["state"].items():
             tensors |= {f"{_OPTIMISER}{i}/{key}": torch.as_tensor(value).numpy().copy() for key, value in values.items()}
-        save(path, tensors, {**self.card(role, about), "state": {"frames": self.frames, "version": self.version}})
+        save(path, tensors, {**self.card(role, about), "state": {"frames": self.frames, "version": self.version, "updates": self.updates}})
 
     def card(self, role: str, about: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What is checked when a policy is loaded, and what it was made with."""
@@ -121,6 +132,7 @@ class LeagueLearner:
             "role": role,
             "rules_version": RULES_VERSION,
             "observation_version": observation_version(),
+            "network_version": NETWORK_VERSION,
             "hidden": self.network.hidden,
             "recipe": {"loss": asdict(self.loss), "update": asdict(self.settings), "gamma": self.gamma},
             "reference": "" if self.reference is None else weights_hash(_arrays(self.reference)),
@@ -134,18 +146,18 @@ class LeagueLearner:
         mine = self.card("")
         wrong = [
             f"{key}: made with {found.card.get(key)}, here {mine[key]}"
-            for key in ("kind", "rules_version", "observation_version", "hidden", "recipe", "reference")
+            for key in ("kind", "rules_version", "observation_version", "network_version", "hidden", "recipe", "reference")
             if found.card.get(key) != mine[key]
         ]
         state = found.card.get("state")
-        if not isinstance(state, dict) or not all(isinstance(state.get(k), int) for k in ("frames", "version")):
+        if not isinstance(state, dict) or not all(isinstance(state.get(k), int) for k in ("frames", "version", "updates")):
             wrong.append(f"state: {state} is no learner's")
         if wrong or not isinstance(state, dict):
             raise CheckpointError(f"{path}: {'; '.join(wrong)}. Resume with the same settings, or start a new run")
         moments = self._moments({n: v for n, v in found.tensors.items() if n.startswith(_OPTIMISER)}, path)
         self._put({n: v for n, v in found.tensors.items() if not n.startswith(_OPTIMISER)}, path)
         self._optimiser.load_state_dict({"state": moments, "param_groups": self._optimiser.state_dict()["param_groups"]})
-        self.frames, self.version = state["frames"], state["version"]
+        self.frames, self.version, self.updates = state["frames"], state["version"], state["updates"]
         return dict(found.card.get("about") or {})
 
     def _moments(self, tensors: Weights, path: Path) -> dict[int, dict[str, Tensor]]:

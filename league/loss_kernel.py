@@ -282,13 +282,25 @@ def _measure(ratio, advantage, values, target, living, rho_bar, moments, statist
             statistics[3] += wide * wide / count
 
 
-def _policy_gradient(p, action, head_mask, living, heads, log_pi, values, target, advantage, upgoing, weights, moments, gradient, sums):
+@_compiled
+def _keep_trusted(strength, ratio, lowest, highest):
+    """0 where a ratio is beyond the trust region and would be driven on."""
+    for n in range(len(strength)):
+        trusted = ratio[n] <= highest if strength[n] > ZERO else ratio[n] >= lowest
+        strength[n] = strength[n] if trusted else ZERO
+
+
+def _policy_gradient(
+    p, action, head_mask, living, heads, log_pi, values, target, ratio, advantage, upgoing, weights, region, moments, gradient, sums
+):
     """Add the policy's, UPGO's and the value's gradient to ``gradient`` [LOGITS + 1, N]; ``p`` as ``log_policy`` left it. ``weights``: of
-    policy, UPGO and value, each by the number of frames that count. ``moments`` [G, 2]: what is taken off the advantages, and what they
-    and UPGO's are divided by. ``sums``: policy, UPGO and value of all frames, without weights."""
+    policy, UPGO and value, each by the number of frames that count. ``region``: the least and the greatest ratio within the trust region.
+    ``moments`` [G, 2]: what is taken off the advantages, and what they and UPGO's are divided by. ``sums``: policy, UPGO and value of
+    all frames, without weights."""
     groups, frames = log_pi.shape
     sums[:] = 0.0
     policy_weight, upgo_weight, value_weight = F(weights[0]), F(weights[1]), F(2.0 * weights[2])
+    lowest, highest = F(region[0]), F(region[1])
     strength = np.empty((groups, BLOCK), F)
     pushed, better, rising = np.empty(BLOCK, F), np.empty(BLOCK, F), np.empty(BLOCK, F)
     for begin in range(0, frames, BLOCK):
@@ -301,6 +313,8 @@ def _policy_gradient(p, action, head_mask, living, heads, log_pi, values, target
                 better[n] = (taken[n] - mean) * divisor if living[begin + n] else ZERO
             for n in range(count):
                 rising[n] = raised[n] * divisor
+            _keep_trusted(better[:count], ratio[g][begin:end], lowest, highest)
+            _keep_trusted(rising[:count], ratio[g][begin:end], lowest, highest)
             for n in range(count):
                 strength[g, n] = policy_weight * better[n] + upgo_weight * rising[n]
             for n in range(count):
@@ -332,5 +346,5 @@ log_policy = njit(types.boolean(_F2, _F2, _ACTIONS, _B2, _B1, _F2, _HEADS, _D1, 
 targets = njit(types.boolean(_F3, _F3, _F2, _F2, _F2, _B2, _B2, _B2, _D1, _F3, _F3, _F3, _F2), **_kept)(_targets)
 measure = njit(types.void(_F2, _F2, _F1, _F1, _B1, types.float64, _D2, _D1), **_kept)(_measure)
 policy_gradient = njit(
-    types.void(_F2, _ACTIONS, _B2, _B1, _HEADS, _F2, _F1, _F1, _F2, _F2, _D1, _D2, _F2, _D1), **_kept
+    types.void(_F2, _ACTIONS, _B2, _B1, _HEADS, _F2, _F1, _F1, _F2, _F2, _F2, _D1, _D1, _D2, _F2, _D1), **_kept
 )(_policy_gradient)  # fmt: skip

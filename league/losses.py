@@ -30,6 +30,7 @@ from torch import Tensor
 from league import returns
 from league.codec import BINS, HEAD_NAMES, HEADS, LOGITS
 from league.network import GROUPS, ActorCritic, action_log_prob, log_softmax_heads, spread_heads
+from league.symmetry import fold_sequence
 from league.trajectories import TrajectorySequence
 
 Floats = NDArray[np.floating[Any]]
@@ -66,6 +67,10 @@ class LossSettings:
     """Of the entropy in nats, summed over heads."""
     traces: Literal["joint", "split"] = "joint"
     normalise_advantages: bool = True
+    trust_region: float = 0.2
+    """A frame whose ratio has gone further than this from 1 the way its advantage asks for no longer moves the policy (the clip of PPO,
+    Schulman et al., 2017; with V-trace: IMPACT, Luo et al., 2020). 0: no limit. Advantages that are normalised need one: without it
+    the entropy fell from 2.5 to 0.6 nats within 1.4 M frames, and with it the policy."""
 
     def __post_init__(self) -> None:
         for name in ("gamma", "gamma_pseudo_rewards", "lambda_"):
@@ -95,9 +100,13 @@ class UpdateSettings:
     """How the learner steps. Raises ValueError naming the field that is out of range."""
 
     learning_rate: float = 3e-4
-    """Of Adam, for each update."""
+    """Of Adam, for each update of the policy."""
+    critic_learning_rate: float = 1e-3
+    """The same of the value."""
+    critic_first: int = 64
+    """Updates at the beginning in which only the value learns: advantages from a value that knows nothing undo what was imitated."""
     clip_norm: float = 1.0
-    """Largest norm of the whole gradient."""
+    """Largest norm of the policy's gradient, and of the value's."""
     unroll_steps: int = 64
     """T, steps in one sequence."""
     sequences: int = 64
@@ -108,8 +117,9 @@ class UpdateSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not 0 < value < float("inf"):
-                raise ValueError(f"update settings: {field.name} {value}; use a number above 0")
+            least = 0 if field.name == "critic_first" else 1e-12
+            if not least <= value < float("inf"):
+                raise ValueError(f"update settings: {field.name} {value}; use a number {'from 0 on' if not least else 'above 0'}")
 
 
 class Update(NamedTuple):
@@ -146,7 +156,7 @@ class Loss(NamedTuple):
 
 
 REFERENCE_LOGITS = "reference_logits"
-"""Name in a sequence's ``extras`` under which the supervised policy's logits [T, B, LOGITS] are stored."""
+"""Name in a sequence's ``extras`` under which the supervised policy's logits [T, B, LOGITS] are stored, in the ship's own frame."""
 
 _STORED = ("action", "head_mask", "behaviour_log_prob", "reward", "terminated", "truncated", "living")
 
@@ -155,22 +165,24 @@ def evaluate(network: ActorCritic, sequence: TrajectorySequence, reference: Acto
     """What ``network`` says of a sequence now, ready for ``update_loss``; tensors are on the network's device.
 
     ``reference`` is the supervised policy, asked when the sequence does not hold its logits already. Successors are valued
-    without gradient: the bootstrap of each column, and the final observation of each truncated step.
+    without gradient: the bootstrap of each column, and the final observation of each truncated step. All of it is in the ship's own
+    frame (``league.symmetry``): actions, masks and logits too.
     """
     device = next(network.parameters()).device
 
     def tensor(array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
+    sequence = fold_sequence(sequence)
     observation = tensor(sequence.observation)
-    logits, values = network(observation)
+    logits, values = network.own_frame(observation)
     with torch.no_grad():
-        beyond = network(tensor(np.concatenate([sequence.bootstrap_observation, sequence.final_observation])))[1]
+        beyond = network.values(tensor(np.concatenate([sequence.bootstrap_observation, sequence.final_observation])))
         next_values = torch.cat([values[1:], beyond[None, : sequence.columns]])
         at = tensor(sequence.final_at).long()
         next_values[at[:, 0], at[:, 1]] = beyond[sequence.columns :]
         stored = sequence.extras.get(REFERENCE_LOGITS)
-        reference_logits = None if reference is None or stored is not None else reference(observation)[0]
+        reference_logits = None if reference is None or stored is not None else reference.actor(observation)
         if stored is not None:
             reference_logits = tensor(stored)
     told = {name: tensor(getattr(sequence, name)) for name in _STORED}
@@ -242,6 +254,7 @@ def _targets(frames: returns.Frames, log_pi: Floats, log_mu: Floats, settings: L
         divisor = spread + 1e-8
         advantage = np.where(counted[..., None], (advantage - advantage[counted].mean(0)) / divisor, 0)
         upgo = upgo / divisor
+    advantage, upgo = (_trusted(strength, trace.ratio, settings.trust_region) for strength in (advantage, upgo))
     return _Targets(
         advantage.astype(log_pi.dtype),
         upgo.astype(log_pi.dtype),
@@ -249,6 +262,13 @@ def _targets(frames: returns.Frames, log_pi: Floats, log_mu: Floats, settings: L
         trace.ratio,
         float(spread.mean()),
     )
+
+
+def _trusted(strength: Floats, ratio: Floats, region: float) -> Floats:
+    """0 where a ratio is beyond the trust region and would be driven on."""
+    if not region:
+        return strength
+    return np.where(((strength > 0) & (ratio > 1 + region)) | ((strength < 0) & (ratio < 1 - region)), 0, strength)
 
 
 def _explained_variance(frames: returns.Frames, targets: Floats) -> float:

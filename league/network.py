@@ -1,7 +1,9 @@
 """The ship's mind: 19 numbers in, logits of seven small choices and one value out.
 
-A plain torso (19 -> 128 -> 128) under one linear layer that holds all heads and the value side by side, so that a
-decision is three matrix products. Shapes: ``[...]`` any leading axes; ``LOGITS`` = 36 bins side by side in the order of
+A plain torso (19 -> 128 -> 128) under one linear layer that holds all heads side by side, so that a decision is three matrix
+products; the value has layers of its own, since a gradient that fits both would have to weigh them against each other
+(Andrychowicz et al., 2021, recommend it too). Both see the ship's own frame (``league.symmetry``): what is learnt in one of eight
+mirrored views holds in all of them. Shapes: ``[...]`` any leading axes; ``LOGITS`` = 36 bins side by side in the order of
 ``league.codec.HEADS``; H = 7 heads.
 
 Log-probabilities that actors store come from the very logits that were sampled, in the same precision and under the same
@@ -18,6 +20,10 @@ import torch
 from torch import Tensor, nn
 
 from league.codec import HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
+from league.symmetry import fold, unfold_logits
+
+NETWORK_VERSION: Final = 2
+"""Weights of another version do not fit."""
 
 _SIZES: Final = list(HEADS.values())
 _STARTS: Final = [0, *accumulate(_SIZES)][:-1]
@@ -91,16 +97,34 @@ class Decision(NamedTuple):
     """int8 [..., H], bin indices."""
     log_prob: Tensor
     """[..., H], of the sampled bins; 0 where masked."""
-    value: Tensor
-    """[...]"""
     logits: Tensor
     """[..., LOGITS], those that were sampled."""
+
+
+def _layers(hidden: int, out: int) -> nn.Sequential:
+    """Two hidden layers (orthogonal weights; Saxe et al., 2014) and a linear one with small weights."""
+    layers = nn.Sequential(
+        nn.Linear(OBSERVATION_SIZE, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, out)
+    )
+    for layer, gain in ((layers[0], 2**0.5), (layers[2], 2**0.5), (layers[4], 0.01)):
+        nn.init.orthogonal_(layer.weight, gain)  # pyright: ignore[reportArgumentType]
+        nn.init.zeros_(layer.bias)  # pyright: ignore[reportArgumentType]
+    return layers
+
+
+def shapes_of(hidden: int) -> dict[str, tuple[int, ...]]:
+    """Of all weights by name, as a state dict has them."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for part, out in (("actor", LOGITS), ("critic", 1)):
+        for layer, (rows, columns) in zip((0, 2, 4), ((hidden, OBSERVATION_SIZE), (hidden, hidden), (out, hidden)), strict=True):
+            shapes |= {f"{part}.{layer}.weight": (rows, columns), f"{part}.{layer}.bias": (rows,)}
+    return shapes
 
 
 class ActorCritic(nn.Module):
     """Factorised actor-critic on the 19-number observation.
 
-    ``hidden`` is the width of both layers. The heads start with a hundredth of the usual weights: a new policy is nearly
+    ``hidden`` is the width of all hidden layers. The heads start with a hundredth of the usual weights: a new policy is nearly
     uniform, so it tries everything, and its value is near 0.
     """
 
@@ -109,23 +133,26 @@ class ActorCritic(nn.Module):
         if hidden < 1:
             raise ValueError(f"network: hidden {hidden} is not a width; use 16 to 1024")
         self.hidden = hidden
-        self.torso = nn.Sequential(
-            nn.Linear(OBSERVATION_SIZE, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, hidden), nn.ReLU(inplace=True)
-        )
-        self.out = nn.Linear(hidden, LOGITS + 1)
-        for layer in self.torso:
-            if isinstance(layer, nn.Linear):
-                nn.init.orthogonal_(layer.weight, 2**0.5)
-                nn.init.zeros_(layer.bias)
-        nn.init.orthogonal_(self.out.weight, 0.01)
-        nn.init.zeros_(self.out.bias)
+        self.actor = _layers(hidden, LOGITS)
+        self.critic = _layers(hidden, 1)
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Logits [..., LOGITS] and values [...] of observations [..., 19]. Raises ValueError on a wrong last axis."""
-        if observation.shape[-1:] != (OBSERVATION_SIZE,):
-            raise ValueError(f"observation: shape {tuple(observation.shape)}; the last axis must be {OBSERVATION_SIZE}")
-        out = self.out(self.torso(observation))
-        return out[..., :LOGITS], out[..., LOGITS]
+        own, turn = fold(observation)
+        return unfold_logits(self.actor(own), turn), self.values(own)
+
+    def logits(self, observation: Tensor) -> Tensor:
+        """The first of ``forward``: what acting takes."""
+        own, turn = fold(observation)
+        return unfold_logits(self.actor(own), turn)
+
+    def own_frame(self, own: Tensor) -> tuple[Tensor, Tensor]:
+        """As ``forward``, of observations and for bins in the ship's own frame (``league.symmetry.fold``)."""
+        return self.actor(own), self.values(own)
+
+    def values(self, own: Tensor) -> Tensor:
+        """Values [...] of observations [..., 19] in the ship's own frame."""
+        return self.critic(own)[..., 0]
 
     @torch.no_grad()
     def act(
@@ -141,7 +168,7 @@ class ActorCritic(nn.Module):
         ``head_mask`` bool [..., H]: False where a head can have no effect; its bin is drawn all the same and its
         log-probability is 0. Raises ValueError when the network's numbers are not finite.
         """
-        logits, value = self(observation)
+        logits = self.logits(observation)
         if not bool(torch.isfinite(logits).all()):
             raise ValueError("policy: its logits are not finite numbers; its weights or an observation are broken")
         scores = logits
@@ -149,4 +176,4 @@ class ActorCritic(nn.Module):
             noise = torch.empty_like(logits).exponential_(generator=generator)
             scores = logits - noise.clamp_(min=torch.finfo(noise.dtype).tiny).log_()
         action = torch.stack([scores[..., HEAD_SLICES[name]].argmax(-1) for name in HEAD_NAMES], -1).to(torch.int8)
-        return Decision(action, action_log_prob(log_softmax_heads(logits), action, head_mask), value, logits)
+        return Decision(action, action_log_prob(log_softmax_heads(logits), action, head_mask), logits)

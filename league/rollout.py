@@ -36,6 +36,7 @@ from league.codec import HEADS, OBSERVATION_SIZE
 from league.losses import REFERENCE_LOGITS
 from league.moves import KEPT_EVERY, pack_moves
 from league.packing import Frames, pack
+from league.symmetry import fold
 from league.trajectories import TrajectorySequence
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ class Actor:
             game.build_observation(self.state, frames.observation[unroll])
             sequence = pack(frames, seats.version(self.matches, policies))
             if sequence is not None and reference is not None:
-                logits = reference(torch.from_numpy(sequence.observation))[0]
+                logits = reference.actor(fold(torch.from_numpy(sequence.observation))[0])
                 sequence.extras[REFERENCE_LOGITS] = np.ascontiguousarray(logits.numpy())
         return Chunk(sequence, self._finished(), 0 if sequence is None else sequence.frames, steps)
 
@@ -280,7 +281,7 @@ class Actor:
 
     def _fly(self, network: ActorCritic, name: str, t: int, frames: Frames, rows: NDArray[np.int64], ages: NDArray[np.int64]) -> None:
         seen = torch.from_numpy(frames.observation[t].reshape(-1, OBSERVATION_SIZE)[rows])
-        out = network.out(network.torso(seen)).numpy()
+        out = network.logits(seen).numpy()
         flat = (-1, len(HEADS))
         mask, action, log_prob = (a[t].reshape(flat) for a in (frames.head_mask, frames.action, frames.log_prob))
         if not _sampling().sample(out, mask, rows, self.settings.ships, self._streams, ages, action, log_prob):

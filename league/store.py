@@ -36,6 +36,7 @@ from data.files import replace_path, set_aside, sync_folder, write_whole
 from data.locks import try_lock
 from league.arena.last_standing_rules import RULES_VERSION
 from league.imitate import KIND
+from league.network import NETWORK_VERSION
 from league.trajectories import observation_version
 
 FORMAT_VERSION: Final = 1
@@ -314,14 +315,14 @@ class LeagueStore:
             for suffix in (".safetensors", ".json"):
                 with contextlib.suppress(FileNotFoundError):
                     replace_path(f"{path}{suffix}", f"{path}.other-{found[:8] or 'torn'}{suffix}")
-        hidden = int(weights["torso.0.bias"].shape[0])
         card = {
             "card_version": CARD_VERSION,
             "kind": KIND,
             "role": "snapshot",
             "rules_version": RULES_VERSION,
             "observation_version": observation_version(),
-            "hidden": hidden,
+            "network_version": NETWORK_VERSION,
+            "hidden": len(weights["actor.0.bias"]),
             "snapshot": snapshot,
             "weights_hash": wanted,
             "about": dict(about),

@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from league.codec import LOGITS, OBSERVATION_SIZE
-from league.network import ActorCritic
+from league.network import ActorCritic, shapes_of
 from league.rollout import Chunk, Match, Policy, RolloutSettings
 
 Weights = Mapping[str, NDArray[Any]]
@@ -105,26 +104,24 @@ class Runner(Protocol):
 
 def checked_weights(weights: Weights) -> dict[str, NDArray[np.float32]]:
     """Copies. Raises ValueError when they are not those of an ``ActorCritic``."""
-    bias = weights.get("torso.0.bias")
-    width = len(bias) if bias is not None and bias.ndim == 1 else 0
-    wanted = {
-        "torso.0.weight": (width, OBSERVATION_SIZE),
-        "torso.0.bias": (width,),
-        "torso.2.weight": (width, width),
-        "torso.2.bias": (width,),
-        "out.weight": (LOGITS + 1, width),
-        "out.bias": (LOGITS + 1,),
-    }
+    width = hidden_of(weights)
+    wanted = shapes_of(width)
     found = {name: tuple(values.shape) for name, values in weights.items()}
     if not width or found != wanted:
         raise ValueError(f"weights: {found or 'none'}; the state dict of an ActorCritic is needed: {wanted}")
     return {name: np.array(values, np.float32) for name, values in weights.items()}
 
 
+def hidden_of(weights: Weights) -> int:
+    """Width of the network whose weights these are; 0 when they are none's."""
+    bias = weights.get("actor.0.bias")
+    return len(bias) if bias is not None and bias.ndim == 1 else 0
+
+
 def network_of(weights: Weights, network: ActorCritic | None = None) -> ActorCritic:
     """A network with copies of ``weights``; ``network`` itself where it is as wide. Raises ValueError when they fit none."""
     checked = checked_weights(weights)
-    width = len(checked["torso.0.bias"])
+    width = hidden_of(checked)
     if network is None or network.hidden != width:
         with torch.random.fork_rng(devices=[]):  # first weights are drawn and thrown away: the caller's random stream is left alone
             network = ActorCritic(width).requires_grad_(False).eval()

@@ -14,6 +14,7 @@ from league.codec import BINS, HEADS, OBSERVATION_SIZE
 from league.gradients import UpdateGradient
 from league.losses import REFERENCE_LOGITS, LossSettings, evaluate, update_loss
 from league.network import ActorCritic
+from league.symmetry import fold
 from league.trajectories import TrajectorySequence
 from tests.league.test_losses import EVERY_LOSS, recorded
 from tests.league.test_returns import FRAME_ARRAYS, arrays, cases, play, ratios
@@ -89,7 +90,7 @@ def test_without_a_supervised_policy_nothing_pulls() -> None:
 def test_stored_logits_are_taken_as_the_supervised_policys() -> None:
     batch = long_play(3)
     with torch.no_grad():
-        logits = network(2)(torch.from_numpy(batch.observation))[0].numpy()
+        logits = network(2).actor(fold(torch.from_numpy(batch.observation))[0]).numpy()
     stored = replace(batch, extras={REFERENCE_LOGITS: np.ascontiguousarray(logits)})
     compare(stored, LossSettings(), gamma=1.0, asked=False)
     asked, told = UpdateGradient(network(1)), UpdateGradient(network(1))
@@ -99,8 +100,8 @@ def test_stored_logits_are_taken_as_the_supervised_policys() -> None:
 def test_heads_far_below_others_keep_their_digits() -> None:
     mine = network(1)
     with torch.no_grad():
-        mine.out.bias[:3] -= 60.0  # all of move_x
-        mine.out.bias[6] += 60.0  # one bin of aim_x
+        mine.actor[4].bias[:3] -= 60.0  # all of move_x
+        mine.actor[4].bias[6] += 60.0  # one bin of aim_x
     batch, settings = long_play(1), replace(EVERY_LOSS, kl_weight=0.0, kl_weight_end=0.0)
     loss = update_loss(evaluate(mine, batch), settings)
     parts = UpdateGradient(mine).set(batch, settings, gamma=1.0)

@@ -17,13 +17,14 @@ from league.network import ActorCritic
 from league.rollout import Actor, Match, Policy, RolloutSettings
 from league.trajectories import TrajectorySequence
 
-UPDATE = UpdateSettings(unroll_steps=16, sequences=8)
+UPDATE = UpdateSettings(unroll_steps=16, sequences=8, critic_first=0)
 
 
 def network(seed: int = 0) -> ActorCritic:
     torch.manual_seed(seed)
     made = ActorCritic(16)
-    torch.nn.init.normal_(made.out.weight, 0.0, 0.3)
+    for part in (made.actor, made.critic):
+        torch.nn.init.normal_(part[4].weight, 0.0, 0.3)
     return made
 
 
@@ -134,8 +135,23 @@ def test_a_reset_forgets_moments_and_frames_but_its_version_grows(play: Trajecto
     fresh = learner()
     assert one.update(play)["total"] == fresh.update(play)["total"]
     assert all(np.array_equal(values, fresh.weights()[name]) for name, values in one.weights().items())
-    with pytest.raises(CheckpointError, match=r"missing: out\.bias"):
+    with pytest.raises(CheckpointError, match=r"missing: actor\.0\.bias"):
         one.reset({})
+
+
+def test_at_the_beginning_and_after_a_reset_the_value_learns_alone(play: TrajectorySequence) -> None:
+    one = LeagueLearner(network(), network(1), LossSettings(), replace(UPDATE, critic_first=2))
+    given = one.weights()
+    for _ in range(2):
+        one.update(play)
+    now = one.weights()
+    assert all(np.array_equal(values, given[name]) == name.startswith("actor") for name, values in now.items())
+    one.update(play)
+    assert not np.array_equal(one.weights()["actor.0.weight"], given["actor.0.weight"])
+    one.reset(given)
+    one.update(play)
+    assert np.array_equal(one.weights()["actor.0.weight"], given["actor.0.weight"])
+    assert not np.array_equal(one.weights()["critic.0.weight"], given["critic.0.weight"])
 
 
 def test_another_recipe_or_reference_or_a_torn_file_is_refused(play: TrajectorySequence, tmp_path: Path) -> None:
@@ -155,7 +171,7 @@ def test_another_recipe_or_reference_or_a_torn_file_is_refused(play: TrajectoryS
 def test_broken_weights_are_told_and_nothing_is_learnt(play: TrajectorySequence) -> None:
     one = learner()
     with torch.no_grad():
-        one.network.out.bias.fill_(float("nan"))
+        one.network.actor[4].bias.fill_(float("nan"))
     with pytest.raises(ValueError, match="not a finite"):
         one.update(play)
     assert one.version == 0

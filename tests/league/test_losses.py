@@ -77,6 +77,10 @@ def written_out(u: Update, s: LossSettings) -> dict[str, Tensor]:
         if s.normalise_advantages:
             counted = advantage[living]
             advantage, up = (advantage - counted.mean()) / counted.std(), up / counted.std()
+        if s.trust_region:
+            for strength in (advantage, up):
+                driven_on = np.where(strength > 0, trace.ratio - 1, 1 - trace.ratio) > s.trust_region
+                strength[driven_on] = 0
         policy = policy - (torch.from_numpy(advantage * living) * pi).sum() / n
         upgo = upgo - (torch.from_numpy(up * living) * pi).sum() / n
     value = ((u.values - torch.from_numpy(target)).square() * u.living).sum() / n

@@ -50,7 +50,6 @@ def test_shapes_follow_the_observation() -> None:
         decision = network.act(torch.zeros(*lead, OBSERVATION_SIZE))
         assert decision.action.shape == decision.log_prob.shape == (*lead, H)
         assert decision.action.dtype == torch.int8
-        assert decision.value.shape == lead
     assert network(torch.zeros(0, OBSERVATION_SIZE))[0].shape == (0, LOGITS)
     with pytest.raises(ValueError, match="last axis must be 19"):
         network(torch.zeros(3, 18))
@@ -64,7 +63,7 @@ def test_samples_follow_the_probabilities_and_their_log_probs_are_stored() -> No
     torch.manual_seed(0)
     network = ActorCritic(16)
     with torch.no_grad():
-        network.out.weight.mul_(100)
+        network.actor[4].weight.mul_(100)
     observation = torch.randn(1, OBSERVATION_SIZE).expand(40_000, -1)
     decision = network.act(observation, generator=torch.Generator().manual_seed(3))
     p = by_slices(network(observation[:1])[0]).exp()[0]
@@ -109,6 +108,6 @@ def test_a_new_policy_is_nearly_uniform() -> None:
 def test_broken_weights_are_told() -> None:
     network = ActorCritic(16)
     with torch.no_grad():
-        network.out.bias[0] = torch.nan
+        network.actor[4].bias[0] = torch.nan
     with pytest.raises(ValueError, match="not finite"):
         network.act(torch.zeros(2, OBSERVATION_SIZE))

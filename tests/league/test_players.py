@@ -12,7 +12,7 @@ from data.checkpoint import CheckpointError, save
 from league.arena.last_standing_rules import RULES_VERSION
 from league.codec import BINS, HEADS, OBSERVATION_SIZE
 from league.imitate import KIND
-from league.network import HEAD_SLICES, ActorCritic
+from league.network import HEAD_SLICES, NETWORK_VERSION, ActorCritic
 from league.players import PlayerError, PolicyPlayer, judge, load_player
 from league.trajectories import observation_version
 
@@ -21,16 +21,23 @@ def network_that(**wanted: int) -> ActorCritic:
     """A network that nearly always chooses the bins named for some heads, and the middle or nothing otherwise."""
     network = ActorCritic(8)
     with torch.no_grad():
-        network.out.weight.zero_()
+        network.actor[4].weight.zero_()
         for name, bins in HEADS.items():
             usual = bins // 2 if name.startswith(("move", "aim")) else 0
-            network.out.bias[HEAD_SLICES[name].start + wanted.get(name, usual)] = 20.0
+            network.actor[4].bias[HEAD_SLICES[name].start + wanted.get(name, usual)] = 20.0
     return network
 
 
 def test_scripts_and_policies_are_found_by_name(tmp_path: Path) -> None:
     network = network_that(fire=1)
-    card = {"card_version": 1, "kind": KIND, "rules_version": RULES_VERSION, "observation_version": observation_version(), "hidden": 8}
+    card = {
+        "card_version": 1,
+        "kind": KIND,
+        "rules_version": RULES_VERSION,
+        "observation_version": observation_version(),
+        "network_version": NETWORK_VERSION,
+        "hidden": 8,
+    }
     save(tmp_path / "pi", {name: values.numpy() for name, values in network.state_dict().items()}, card)
     seen = np.zeros((3, 2, OBSERVATION_SIZE), np.float32)
     for name in ("expert", str(tmp_path / "pi"), str(tmp_path / "pi.safetensors")):

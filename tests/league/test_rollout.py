@@ -16,6 +16,7 @@ from league.losses import REFERENCE_LOGITS, LossSettings, evaluate, update_loss
 from league.network import HEAD_SLICES, ActorCritic
 from league.packing import Frames, fit, pack
 from league.rollout import Actor, Chunk, Match, Policy, RolloutSettings
+from league.symmetry import fold
 from league.trajectories import TrajectorySequence
 
 ALL = (True,) * 4
@@ -25,7 +26,8 @@ def network(seed: int = 0, hidden: int = 16) -> ActorCritic:
     """Far from uniform, so that a wrong log-probability shows."""
     torch.manual_seed(seed)
     made = ActorCritic(hidden)
-    torch.nn.init.normal_(made.out.weight, 0.0, 0.3)
+    for part in (made.actor, made.critic):
+        torch.nn.init.normal_(part[4].weight, 0.0, 0.3)
     return made.requires_grad_(False).eval()
 
 
@@ -191,7 +193,7 @@ def test_packing_changes_no_loss_and_no_gradient(traces: Any) -> None:
         net = network(2).requires_grad_(True)
         loss = update_loss(evaluate(net, sequence), settings)
         loss.total.backward()
-        gradient = net.torso[0].weight.grad
+        gradient = net.actor[0].weight.grad
         assert gradient is not None
         found.append((loss.parts, gradient.numpy()))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-4, abs=1e-5)
@@ -256,7 +258,7 @@ def test_what_does_not_fit_is_refused_with_a_reason() -> None:
     with pytest.raises(KeyError, match="players a: no weights are set"):
         actor.rollout({}, 4)
     broken = network()
-    broken.out.bias.fill_(float("nan"))
+    broken.actor[4].bias.fill_(float("nan"))
     with pytest.raises(ValueError, match="player a: its logits are not finite"):
         actor.rollout({"a": Policy(broken, 0)}, 4)
     for field, value in {"worlds": 0, "ships": 9, "draw_reward": 2.0, "pseudo_reward_scale": float("nan")}.items():
@@ -269,5 +271,5 @@ def test_reference_logits_are_those_of_the_reference() -> None:
     actor.begin({w: Match(w, ("a",) * 4, ALL) for w in range(2)})
     sequence = actor.rollout({"a": Policy(network(), 0)}, 8, network(3)).sequence
     assert sequence is not None
-    wanted = network(3)(torch.from_numpy(sequence.observation))[0].numpy()
+    wanted = network(3).actor(fold(torch.from_numpy(sequence.observation))[0]).numpy()
     np.testing.assert_allclose(sequence.extras[REFERENCE_LOGITS], wanted, atol=1e-5)

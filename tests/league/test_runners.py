@@ -113,12 +113,12 @@ def test_weights_are_copied_and_those_that_fit_nothing_are_refused() -> None:
     weights = weights_of(network(0))
     runner = ready(InProcessRunner(SETTINGS))
     runner.set_weights("a", weights, 4)
-    weights["out.weight"][:] = np.nan
+    weights["actor.4.weight"][:] = np.nan
     runner.collect(lister(), 4)
     with pytest.raises(ValueError, match="state dict of an ActorCritic is needed"):
         network_of({"x": np.zeros(3)})
-    with pytest.raises(ValueError, match=r"out.bias': \(5,\)"):
-        network_of({**weights, "out.bias": np.zeros(5, np.float32)})
+    with pytest.raises(ValueError, match=r"actor.4.bias': \(5,\)"):
+        network_of({**weights, "actor.4.bias": np.zeros(5, np.float32)})
 
 
 def test_a_state_of_other_settings_or_torn_is_refused() -> None:

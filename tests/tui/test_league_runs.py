@@ -11,7 +11,7 @@ import pytest
 from data.checkpoint import load, save
 from league.arena.last_standing_rules import RULES_VERSION
 from league.imitate import KIND
-from league.network import ActorCritic
+from league.network import NETWORK_VERSION, ActorCritic
 from league.trajectories import observation_version
 from tui.cli import main
 
@@ -40,7 +40,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """``secondseat league`` in a workspace with a policy ``first/pi_sup``."""
     folder = tmp_path / "w" / "models" / "league" / "first"
     folder.mkdir(parents=True)
-    card = {"card_version": 1, "kind": KIND, "rules_version": RULES_VERSION, "observation_version": observation_version(), "hidden": 8}
+    card = {
+        "card_version": 1,
+        "kind": KIND,
+        "rules_version": RULES_VERSION,
+        "observation_version": observation_version(),
+        "network_version": NETWORK_VERSION,
+        "hidden": 8,
+    }
     save(folder / "pi_sup", {name: values.numpy() for name, values in ActorCritic(8).state_dict().items()}, card)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
