@@ -24,9 +24,9 @@ from league.replay import ReplaySettings
 from league.results import counts_of, rated
 from league.rollout import RolloutSettings
 from league.runners.base import RunnerSettings
-from league.runners.choose import RUNNERS, RunnerName
+from league.runners.choose import RunnerName, check_runner
 
-_FREE: Final = ("supervised", "rounds", "save_every_s", "runner")
+_FREE: Final = ("supervised", "rounds", "save_every_s", "runner", "address")
 """Settings that may change when a league goes on."""
 _RATED_EVERY_S: Final = 5.0
 _RATE_OVER_S: Final = 10.0
@@ -53,6 +53,8 @@ class LeagueRun:
     ships: int = 4
     """Seats of a match, 2 to 8."""
     runner: RunnerName = "processes"
+    address: str = ""
+    """Of a Ray cluster, for runner ray; without: one of this machine alone."""
     actors: int = 1
     """Of each learner."""
     worlds: int = 64
@@ -69,7 +71,7 @@ class LeagueRun:
     save_every_s: float = 30.0
     """The state is saved after the first iteration that ends later than this; 0: after each."""
     ahead: bool = True
-    """Processes only: actors play on while the learner learns, with weights that are one rollout older."""
+    """Not in one process: actors play on while the learner learns, with weights that are one rollout older."""
     league: LeagueSettings = field(default_factory=LeagueSettings)
     losses: LossSettings = field(default_factory=LossSettings)
     updates: UpdateSettings = field(default_factory=UpdateSettings)
@@ -87,15 +89,17 @@ class LeagueRun:
         for name in ("pseudo_reward_scale", "save_every_s"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise LeagueError(f"league run: {name} {getattr(self, name)}; use a number that is not negative")
-        if self.runner not in RUNNERS:
-            raise LeagueError(f"league run: runner {self.runner!r}; use {' or '.join(RUNNERS)}")
+        try:
+            check_runner(self.runner, self.address)
+        except ValueError as error:
+            raise LeagueError(f"league run: {error}") from error
 
     def runner_settings(self) -> RunnerSettings:
         """Of each learner's runner."""
         rollout = RolloutSettings(self.worlds, self.ships, self.episode_steps, self.seed, self.pseudo_reward_scale, self.draw_reward)
-        return RunnerSettings(
-            rollout, self.actors, self.updates.unroll_steps, self.stagger, ahead=self.ahead and self.runner == "processes"
-        )
+        ahead = self.ahead and self.runner != "in-process"
+        learners = self.league.mains + self.league.main_exploiters + self.league.league_exploiters
+        return RunnerSettings(rollout, self.actors, self.updates.unroll_steps, self.stagger, ahead=ahead, cores=1 / learners)
 
     def replay_settings(self, seed: int) -> ReplaySettings:
         """Of each learner's replay: room for all that one rollout brings, and for what is left of the one before."""

@@ -105,7 +105,7 @@ class _Run:
         """Iteration of the last checkpoint."""
         self._saved_evaluations = 0
         self._told_s = 0.0
-        self.runner: Runner = make_runner(settings.runner, settings.runner_settings())
+        self.runner: Runner = make_runner(settings.runner, settings.runner_settings(), settings.address)
         self._set_fixed_weights(reference)
 
     def _set_fixed_weights(self, reference: ActorCritic) -> None:

@@ -14,7 +14,7 @@ from league.players import Versus
 from league.replay import ReplaySettings
 from league.rollout import Match, RolloutSettings
 from league.runners.base import RunnerSettings
-from league.runners.choose import RUNNERS, RunnerName
+from league.runners.choose import RunnerName, check_runner
 
 LEARNER: Final = "learner"
 """Who learns."""
@@ -52,6 +52,8 @@ class RefineSettings:
     stagger: int = 8
     """A rollout begins matches in at most one of so many worlds, so that they do not all end together."""
     runner: RunnerName = "processes"
+    address: str = ""
+    """Of a Ray cluster, for runner ray; without: one of this machine alone."""
     episode_steps: int = EPISODE_STEPS
     pseudo_reward_scale: float = 0.0
     draw_reward: float = 0.0
@@ -78,8 +80,10 @@ class RefineSettings:
         for name, (low, high) in ranges.items():
             if not low <= getattr(self, name) <= high:
                 raise RefineError(f"refine settings: {name} {getattr(self, name)}; use {low} to {high}")
-        if self.runner not in RUNNERS:
-            raise RefineError(f"refine settings: runner {self.runner!r}; use {' or '.join(RUNNERS)}")
+        try:
+            check_runner(self.runner, self.address)
+        except ValueError as error:
+            raise RefineError(f"refine settings: {error}") from error
         known = {SELF, SUPERVISED, *PILOTS, *self.frozen}
         unknown = sorted(set(self.opponents) - known)
         if unknown or not self.opponents:
@@ -92,7 +96,7 @@ class RefineSettings:
     def runner_settings(self) -> RunnerSettings:
         """Of the runner."""
         rollout = RolloutSettings(self.worlds, self.ships, self.episode_steps, self.seed, self.pseudo_reward_scale, self.draw_reward)
-        return RunnerSettings(rollout, self.actors, self.update.unroll_steps, self.stagger, ahead=self.runner == "processes")
+        return RunnerSettings(rollout, self.actors, self.update.unroll_steps, self.stagger, ahead=self.runner != "in-process")
 
     def replay_settings(self) -> ReplaySettings:
         """Of the replay: room for all that one rollout brings and for what is left of the one before."""
@@ -109,7 +113,7 @@ class RefineSettings:
 
     def fixed(self) -> dict[str, Any]:
         """What a resumed run must have alike, as plain values: all but how long, how often it tells and where files are."""
-        free = ("iterations", "minutes", "evaluate_every", "evaluate_matches", "checkpoint_every", "runner", "frozen")
+        free = ("iterations", "minutes", "evaluate_every", "evaluate_matches", "checkpoint_every", "runner", "address", "frozen")
         told = {name: value for name, value in asdict(self).items() if name not in free}
         return {**told, "opponents": list(self.opponents), "frozen": sorted(self.frozen)}
 

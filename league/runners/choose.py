@@ -6,18 +6,32 @@ from typing import Final, Literal
 
 from league.runners.base import Runner, RunnerSettings
 
-RunnerName = Literal["processes", "in-process"]
-RUNNERS: Final[tuple[RunnerName, ...]] = ("processes", "in-process")
+RunnerName = Literal["processes", "in-process", "ray"]
+RUNNERS: Final[tuple[RunnerName, ...]] = ("processes", "in-process", "ray")
 
 
-def make_runner(name: RunnerName, settings: RunnerSettings) -> Runner:
-    """A runner of that name; ``settings.ahead`` counts for processes alone. Raises ValueError for another name."""
+def check_runner(name: str, address: str) -> None:
+    """Raises ValueError when there is no such runner, or it has no use for an address."""
+    if name not in RUNNERS:
+        raise ValueError(f"runner {name!r}; use one of {', '.join(RUNNERS)}")
+    if address and name != "ray":
+        raise ValueError(f"address {address}: only for runner ray, not for {name}; use --runner ray, or leave it out")
+
+
+def make_runner(name: RunnerName, settings: RunnerSettings, address: str = "") -> Runner:
+    """A runner of that name; ``settings.ahead`` counts where actors are apart, ``address`` for Ray alone.
+
+    Raises ValueError for another name, RunnerError when actors cannot be had.
+    """
+    check_runner(name, address)
     if name == "processes":
         from league.runners.processes import ProcessRunner
 
         return ProcessRunner(settings)
-    if name == "in-process":
-        from league.runners.in_process import InProcessRunner
+    if name == "ray":
+        from league.runners.ray_runner import RayRunner
 
-        return InProcessRunner(settings)
-    raise ValueError(f"runner {name!r}; use one of {', '.join(RUNNERS)}")
+        return RayRunner(settings, address)
+    from league.runners.in_process import InProcessRunner
+
+    return InProcessRunner(settings)

@@ -11,6 +11,7 @@ from tui.commands.invocation import say, say_json, workspace_of
 from tui.commands.league_options import (
     ActorRollouts,
     Actors,
+    Address,
     DrawReward,
     EntropyCoef,
     KlCoef,
@@ -62,6 +63,7 @@ def refine(
     replay_reuse: Reuse = 2,
     ships: Ships = 4,
     runner: RunnerName = "processes",
+    address: Address = "",
     actors: Actors = 1,
     worlds: Worlds = 64,
     evaluate_every: Annotated[int, typer.Option("--evaluate-every", min=0, help="iterations between two looks at it; 0: never")] = 100,
@@ -94,6 +96,7 @@ def refine(
         worlds=worlds,
         actors=actors,
         runner=runner,
+        address=address,
         pseudo_reward_scale=pseudo_reward_scale,
         draw_reward=draw_reward,
         loss=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
