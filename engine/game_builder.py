@@ -14,7 +14,7 @@ from typing import Final, Literal, cast, get_args
 from pydantic import ValidationError
 
 from data.key_names import why_not_keys
-from data.profile import ARENA_PROFILE, WHOLE, Colour, GameProfile, Gauge, ObjectClass, Region
+from data.profile import ARENA_PROFILE, LAST_STANDING_PROFILE, WHOLE, Colour, GameProfile, Gauge, ObjectClass, Region
 from data.schema import Image
 from data.vocabulary import ROLES, Role
 from engine.game_builder_gauges import Direction, Kind, box_of, fit_gauge, read_gauge
@@ -22,7 +22,10 @@ from engine.game_builder_gauges import Direction, Kind, box_of, fit_gauge, read_
 Step = Literal["window", "title", "part", "keys", "gauges", "classes", "margin", "hold", "name", "file", "save"]
 STEPS: Final[tuple[Step, ...]] = get_args(Step)
 
-RESERVED: Final[Mapping[str, str]] = {ARENA_PROFILE.name: "the embedded game's own name"}
+RESERVED: Final[Mapping[str, str]] = {
+    ARENA_PROFILE.name: "the embedded game's own name",
+    LAST_STANDING_PROFILE.name: "the name of the league's game",
+}
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _GAUGE_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _COLOUR: Final = re.compile(r"#?([0-9a-fA-F]{6})")

@@ -52,11 +52,12 @@ class ShownMatch:
         players = ", ".join(self.players)
         size = 'width="640" height="360"'
         film = f'<video controls preload="none" {size} src="{escape(self.video)}" poster="{picture}"></video>'
+        what = f"Shown is {escape(self.told)}."
         shown = film if self.video else f'<img {size} alt="a moment of it" src="{picture}">'
         return (
             f"<figure>{shown}"
-            f"<figcaption><b>Match {self.match}</b>, {escape(self.why)}: {escape(players)}. "
-            f"{'' if self.exact else '<span class=note>'}{escape(self.told)}.{'' if self.exact else '</span>'}</figcaption></figure>"
+            f"<figcaption><b>Match {self.match}</b>, {escape(self.why)}. From the first place: {escape(players)}. "
+            f"{what if self.exact else f'<span class=note>{what}</span>'}</figcaption></figure>"
         )
 
 
