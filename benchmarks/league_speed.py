@@ -38,6 +38,7 @@ from league.rollout import Match, RolloutSettings
 from league.runners.base import Runner, RunnerSettings, weights_of
 from league.runners.in_process import InProcessRunner
 from league.runners.processes import ProcessRunner
+from league.threads import one_thread
 
 RESULTS = Path(__file__).parent / "results"
 UNROLL = 64
@@ -194,7 +195,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--actors", type=int, default=1, help="processes that play")
     parser.add_argument("--hidden", type=int, default=128, help="width of the networks")
     args = parser.parse_args(argv)
-    torch.set_num_threads(1)
+    one_thread()
     found = rows(args)
     say = sys.stdout.write
     say(f"{args.actors} x {args.worlds} worlds of {args.ships} ships, T = {UNROLL}, h = {args.hidden}, load {os.getloadavg()[0]:.1f}\n")

@@ -10,51 +10,32 @@ Legend: T steps, B sequences, N = T * B frames, R = N + B + K rows (K truncated 
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
-from league.arena.world import kernels
 from league.codec import HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
+from league.forward import BLOCK, Floats, Layers, layer_kernel
 from league.losses import REFERENCE_LOGITS, LossSettings, evaluate, update_loss
 from league.network import GROUPS, HEAD_SLICES, ActorCritic
 from league.symmetry import fold, fold_sequence
 from league.trajectories import TrajectorySequence
 
-BLOCK: Final = 512
-"""Rows that go through the layers together."""
 _SMALL: Final = 1e-8
 """Beside a deviation that may be 0; as ``league.losses`` has it."""
-Floats = NDArray[np.float32]
-
-
-class Layers(NamedTuple):
-    """Of the policy or of the value, as torch has them: [out, in] and [out]."""
-
-    weight_1: Floats
-    bias_1: Floats
-    weight_2: Floats
-    bias_2: Floats
-    weight_3: Floats
-    bias_3: Floats
-
-    @classmethod
-    def of(cls, part: nn.Module) -> Layers:
-        """The network's own memory, not copies."""
-        return cls(*(p.detach().numpy() for p in part.parameters()))
 
 
 @cache
 def compiled() -> tuple[Any, Any]:
     """The kernels of the layers and of the loss; the first call of all on a machine compiles them, which takes 10 to 20 CPU-seconds."""
-    kernels("last_standing_kernel")  # names the folder of compiled code first
-    from league import layer_kernel, loss_kernel
+    layers = layer_kernel()
+    from league import loss_kernel
 
-    return layer_kernel, loss_kernel
+    return layers, loss_kernel
 
 
 @cache
@@ -73,7 +54,7 @@ class _Memory:
         self._held: dict[str, Floats] = {}
 
     def take(self, name: str, *shape: int) -> Floats:
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         held = self._held.get(name)
         if held is None or held.size < size:
             held = self._held[name] = np.zeros(size + size // 8, np.float32)
@@ -95,12 +76,11 @@ class UpdateGradient:
     """Gives all parameters of ``network`` their gradients. The network is of float32, in the processor's memory."""
 
     def __init__(self, network: ActorCritic) -> None:
-        self._network = network
-        self._memory = _Memory()
-        self._parts = {"actor": network.actor, "critic": network.critic}
-        self._gradients = {
-            name: Layers(*(np.zeros(tuple(p.shape), np.float32) for p in part.parameters())) for name, part in self._parts.items()
-        }
+        self._network, self._memory = network, _Memory()
+        parts = {"actor": network.actor, "critic": network.critic}
+        self._parameters = {name: [*part.parameters()] for name, part in parts.items()}
+        self._layers = {name: Layers.of(part) for name, part in parts.items()}
+        self._gradients = {name: Layers(*(np.zeros_like(values) for values in layers)) for name, layers in self._layers.items()}
 
     def set(
         self,
@@ -131,8 +111,8 @@ class UpdateGradient:
             told = evaluate(self._network, batch, reference)
             update_loss(told, settings, gamma=gamma, frames_learnt=frames_learnt)  # says what is wrong, and where
             raise ValueError("loss: its numbers overflow; go back to the last checkpoint and lower the learning rate")
-        for name, part in self._parts.items():
-            for parameter, gradient in zip(part.parameters(), self._gradients[name], strict=True):
+        for name, parameters in self._parameters.items():
+            for parameter, gradient in zip(parameters, self._gradients[name], strict=True):
                 parameter.grad = torch.from_numpy(gradient)
         return found
 
@@ -150,7 +130,7 @@ class UpdateGradient:
 
     def _through(self, part: str, seen: Floats, out: Floats) -> tuple[Floats, Floats]:
         """The layers of one part, from ``seen`` to ``out`` [its outputs, rows]."""
-        layer, weights = compiled()[0], Layers.of(self._parts[part])
+        layer, weights = compiled()[0], self._layers[part]
         rows, hidden = len(seen), len(weights.bias_1)
         hidden_1, hidden_2 = (self._memory.take(f"{part} {i}", rows, hidden) for i in (1, 2))
         for begin in range(0, rows, BLOCK):
@@ -165,7 +145,7 @@ class UpdateGradient:
 
     def _backward(self, part: str, passed: _Passed, gradient: Floats) -> None:
         """``gradient`` [outputs of the part, N]: of what its last layer gave."""
-        layer, weights, found = compiled()[0], Layers.of(self._parts[part]), self._gradients[part]
+        layer, weights, found = compiled()[0], self._layers[part], self._gradients[part]
         for array in found:
             array[:] = 0
         hidden = len(weights.bias_1)

@@ -56,6 +56,7 @@ class LeagueLearner:
         self.version = 0
         self.updates = 0
         self._gradient = UpdateGradient(self.network)
+        self._parameters = [[*part.parameters()] for part in (self.network.actor, self.network.critic)]
         self._optimiser = self._new_optimiser()
 
     def _new_optimiser(self) -> torch.optim.Adam:
@@ -74,13 +75,11 @@ class LeagueLearner:
         Raises ValueError when nothing in it counts or the numbers are broken; the weights are as before then.
         """
         parts = self._gradient.set(batch, self.loss, gamma=self.gamma, frames_learnt=self.fresh_frames, reference=self.reference)
-        norms = [
-            float(nn.utils.clip_grad_norm_(p.parameters(), self.settings.clip_norm)) for p in (self.network.actor, self.network.critic)
-        ]
+        norms = [float(nn.utils.clip_grad_norm_(parameters, self.settings.clip_norm)) for parameters in self._parameters]
         if not np.isfinite(norms).all():
             raise ValueError("learner: the gradient is not finite; go back to the last checkpoint and lower the learning rate")
         if self.updates < self.settings.critic_first:
-            for parameter in self.network.actor.parameters():
+            for parameter in self._parameters[0]:
                 parameter.grad = torch.zeros_like(parameter)
         self._optimiser.step()
         weight = self.loss.kl_weight_at(self.fresh_frames)

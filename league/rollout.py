@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from league.arena import last_standing as game
@@ -33,10 +32,10 @@ from league.arena.last_standing_pilots import PILOTS, Dice, View
 from league.arena.last_standing_rules import EPISODE_STEPS, FEWEST_SHIPS, MOST_SHIPS, STEPS_PER_ACTION
 from league.arena.world import kernels
 from league.codec import HEADS, OBSERVATION_SIZE
+from league.forward import Forward
 from league.losses import REFERENCE_LOGITS
 from league.moves import KEPT_EVERY, pack_moves
 from league.packing import Frames, pack
-from league.symmetry import fold
 from league.trajectories import TrajectorySequence
 
 if TYPE_CHECKING:
@@ -191,6 +190,9 @@ class Actor:
         running = [match for match in self.matches if match is not None]
         self.matches = [None] * len(self.matches)
         self._moves.clear()
+        fresh = game.new_worlds(len(self.matches), np.zeros(len(self.matches), np.int64), self.settings.ships, self.settings.episode_steps)
+        for name, values in self.arrays().items():  # nothing is left of what was played: worlds are the same whoever played in them
+            values[...] = getattr(fresh, name)
         self.state.over[:] = True
         self.state.ship_alive[:] = False
         return running
@@ -227,22 +229,21 @@ class Actor:
         frames = self._frames(unroll)
         seats = _Seats.of(self.matches, self.settings.ships, policies)
         steps = 0
-        with torch.inference_mode():
-            for t in range(unroll):
-                live = self.state.ship_alive & ~self.state.over[:, None]
-                frames.living[t] = live & seats.learning
-                count = self._step(t, frames, live, seats, policies)
-                steps += count
-                if not count:
-                    frames.living[t:] = False
-                    break
-            for w, parts in self._moves.items():
-                parts.append(frames.action[:, w].copy())
-            game.build_observation(self.state, frames.observation[unroll])
-            sequence = pack(frames, seats.version(self.matches, policies))
-            if sequence is not None and reference is not None:
-                logits = reference.actor(fold(torch.from_numpy(sequence.observation))[0])
-                sequence.extras[REFERENCE_LOGITS] = np.ascontiguousarray(logits.numpy())
+        networks = {name: Forward(policies[name].network) for name in seats.names if name in policies}
+        for t in range(unroll):
+            live = self.state.ship_alive & ~self.state.over[:, None]
+            frames.living[t] = live & seats.learning
+            count = self._step(t, frames, live, seats, networks)
+            steps += count
+            if not count:
+                frames.living[t:] = False
+                break
+        for w, parts in self._moves.items():
+            parts.append(frames.action[:, w].copy())
+        game.build_observation(self.state, frames.observation[unroll])
+        sequence = pack(frames, seats.version(self.matches, policies))
+        if sequence is not None and reference is not None:
+            sequence.extras[REFERENCE_LOGITS] = Forward(reference).own(sequence.observation)
         return Chunk(sequence, self._finished(), 0 if sequence is None else sequence.frames, steps)
 
     def _frames(self, unroll: int) -> Frames:
@@ -260,7 +261,7 @@ class Actor:
             }
         return Frames(**self._buffers)
 
-    def _step(self, t: int, frames: Frames, live: NDArray[np.bool_], seats: _Seats, policies: Mapping[str, Policy]) -> int:
+    def _step(self, t: int, frames: Frames, live: NDArray[np.bool_], seats: _Seats, networks: Mapping[str, Forward]) -> int:
         """One action of every living seat; how many there were."""
         state = self.state
         game.build_observation(state, frames.observation[t])
@@ -270,8 +271,8 @@ class Actor:
         players = seats.player.ravel()[rows]
         for number, name in enumerate(seats.names):
             mine = rows if len(seats.names) == 1 else rows[players == number]
-            if len(mine) and name in policies:
-                self._fly(policies[name].network, name, t, frames, mine, ages)
+            if len(mine) and name in networks:
+                self._fly(networks[name], name, t, frames, mine, ages)
             elif len(mine):
                 self._script(name, t, frames, mine, ages)
         dealt, taken = state.damage_dealt.copy(), state.damage_taken.copy()
@@ -279,9 +280,8 @@ class Actor:
         self._settle(t, frames, live, dealt, taken)
         return len(rows)
 
-    def _fly(self, network: ActorCritic, name: str, t: int, frames: Frames, rows: NDArray[np.int64], ages: NDArray[np.int64]) -> None:
-        seen = torch.from_numpy(frames.observation[t].reshape(-1, OBSERVATION_SIZE)[rows])
-        out = network.logits(seen).numpy()
+    def _fly(self, network: Forward, name: str, t: int, frames: Frames, rows: NDArray[np.int64], ages: NDArray[np.int64]) -> None:
+        out = network(frames.observation[t].reshape(-1, OBSERVATION_SIZE)[rows])
         flat = (-1, len(HEADS))
         mask, action, log_prob = (a[t].reshape(flat) for a in (frames.head_mask, frames.action, frames.log_prob))
         if not _sampling().sample(out, mask, rows, self.settings.ships, self._streams, ages, action, log_prob):

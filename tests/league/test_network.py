@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from league.codec import BINS, HEADS, LOGITS, OBSERVATION_SIZE
+from league.forward import Forward
 from league.network import GROUPS, HEAD_SLICES, ActorCritic, action_log_prob, log_softmax_heads, spread_heads
+from league.symmetry import fold
 
 H = len(HEADS)
 
@@ -111,3 +113,21 @@ def test_broken_weights_are_told() -> None:
         network.actor[4].bias[0] = torch.nan
     with pytest.raises(ValueError, match="not finite"):
         network.act(torch.zeros(2, OBSERVATION_SIZE))
+
+
+def test_numpys_forward_pass_is_the_networks() -> None:
+    torch.manual_seed(0)
+    network = ActorCritic(48)
+    for values in network.parameters():
+        torch.nn.init.normal_(values, 0.0, 0.3)
+    forward = Forward(network)
+    for rows in (700, 3, 1300):  # memory grows, and is used again
+        seen = torch.randn(rows, OBSERVATION_SIZE)
+        with torch.no_grad():
+            logits, own = network.logits(seen), network.actor(fold(seen)[0])
+        np.testing.assert_allclose(forward(seen.numpy()), logits, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(forward.own(seen.numpy().reshape(1, rows, -1))[0], own, rtol=1e-5, atol=1e-5)
+    with torch.no_grad():
+        network.actor[4].bias += 1.0  # it answers with the weights as they are now
+        after = network.logits(seen)
+    np.testing.assert_allclose(forward(seen.numpy()), after, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,84 @@
+"""A network's answers without torch's overhead, for actors: three matrix products of numpy, in memory that is kept.
+
+The numbers are ``ActorCritic.forward``'s up to rounding. Legend: M rows (observations).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from league.arena.world import kernels
+from league.codec import LOGITS, OBSERVATION_SIZE
+from league.network import ActorCritic
+from league.symmetry import fold, unfold_logits
+
+BLOCK: Final = 512
+"""Rows that go through the layers together, so that they stay in the cache."""
+Floats = NDArray[np.float32]
+
+
+@cache
+def layer_kernel() -> Any:
+    kernels("last_standing_kernel")  # names the folder of compiled code first
+    from league import layer_kernel as kernel
+
+    return kernel
+
+
+class Layers(NamedTuple):
+    """Of the policy or of the value, as torch has them: [out, in] and [out]."""
+
+    weight_1: Floats
+    bias_1: Floats
+    weight_2: Floats
+    bias_2: Floats
+    weight_3: Floats
+    bias_3: Floats
+
+    @classmethod
+    def of(cls, part: nn.Module) -> Layers:
+        """The memory of a network's ``actor`` or ``critic``, not copies; it is of float32, and the processor's."""
+        return cls(*(p.detach().numpy() for p in part.parameters()))
+
+
+class Forward:
+    """The policy of ``network`` as its weights are at each call."""
+
+    def __init__(self, network: ActorCritic) -> None:
+        self._layers = Layers.of(network.actor)
+        self._hidden: tuple[Floats, Floats] = (np.zeros((0, 0), np.float32),) * 2
+        self._out = np.zeros((0, LOGITS), np.float32)
+
+    def __call__(self, observation: Floats) -> Floats:
+        """Logits [M, LOGITS] of observations [M, 19]."""
+        own, turn = fold(torch.from_numpy(observation))
+        return unfold_logits(torch.from_numpy(self._through(own.numpy())), turn).numpy()
+
+    def own(self, observation: Floats) -> Floats:
+        """Logits [..., LOGITS] of observations [..., 19], in the ship's own frame."""
+        seen = fold(torch.from_numpy(np.ascontiguousarray(observation)))[0].numpy().reshape(-1, OBSERVATION_SIZE)
+        found = np.empty((len(seen), LOGITS), np.float32)
+        for begin in range(0, len(seen), BLOCK):
+            block = slice(begin, begin + BLOCK)
+            found[block] = self._through(seen[block])
+        return found.reshape(*observation.shape[:-1], LOGITS)
+
+    def _through(self, own: Floats) -> Floats:
+        """[M, LOGITS] of [M, 19], both in the ship's own frame. Each call overwrites what the one before gave."""
+        rows, layers, kernel = len(own), self._layers, layer_kernel()
+        if rows > len(self._out):
+            self._hidden = tuple(np.zeros((rows, len(layers.bias_1)), np.float32) for _ in range(2))
+            self._out = np.zeros((rows, LOGITS), np.float32)
+        one, two, out = self._hidden[0][:rows], self._hidden[1][:rows], self._out[:rows]
+        with np.errstate(all="ignore"):  # broken weights are found by whoever samples
+            kernel.add_and_cut(np.matmul(own, layers.weight_1.T, out=one), layers.bias_1)
+            kernel.add_and_cut(np.matmul(one, layers.weight_2.T, out=two), layers.bias_2)
+            np.matmul(two, layers.weight_3.T, out=out)
+            out += layers.bias_3
+        return out
