@@ -146,9 +146,10 @@ class ExecutorTask:
             point = (loss + self._settings.smoothing * spread)[labelled].mean()
             if len(on_slot):
                 offset = F.smooth_l1_loss(seen.on_offset[on_slot, choice[on_slot]], batch["slot_offset"][on_slot], beta=0.3)
-        guess, guessed = network.choose(seen, batch["boxes"])
+        with torch.no_grad():  # a choice and a place to aim at: nothing flows back through them
+            guess, guessed = network.choose(seen, batch["boxes"])
         chosen = torch.where(labelled & teach, choice, guess)
-        aim = torch.where((labelled & teach)[:, None], batch["point"], guessed).detach()
+        aim = torch.where((labelled & teach)[:, None], batch["point"], guessed)
         clicks, onsets, held = network.act(seen, chosen, aim, batch["cursor"], known)
         intent = F.binary_cross_entropy_with_logits(seen.intent, batch["intent"])
         click = F.binary_cross_entropy_with_logits(clicks, batch["click"], pos_weight=clicks.new_tensor(2.0))

@@ -130,7 +130,7 @@ def fit(
     per_epoch = math.ceil(rows / settings.batch_size)
     total = per_epoch * settings.epochs
     network = task.network
-    optimiser = torch.optim.AdamW(_groups(network, settings.weight_decay), lr=settings.learning_rate, betas=(0.9, 0.98))
+    optimiser = torch.optim.AdamW(_groups(network, settings.weight_decay), lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
     state = _State()
     if resume:
         _resume(run_dir, network, optimiser, state, settings, total, card, notes)

@@ -5,6 +5,9 @@ Legend: B batch, T tokens, D width. ``keep`` masks are True for tokens that exis
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -60,6 +63,22 @@ class Trunk(nn.Module):
 
 def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, hidden), nn.GELU("tanh"), nn.Linear(hidden, outputs))
+
+
+def beside_each(tokens_BTD: Tensor, context_BD: Tensor, heads: Sequence[tuple[nn.Sequential, bool]]) -> list[Tensor]:
+    """Small heads (``mlp``) over tokens, each token with the context beside it or (False, those come last) alone: as
+    ``head(cat(token, context))``. The context's share is taken once a row, not once a token, and all hidden layers are one product."""
+    width = tokens_BTD.shape[-1]
+    first: list[Any] = [head[0] for head, _ in heads]
+    second: list[Any] = [head[2] for head, _ in heads]
+    both = [linear for linear, (_, beside) in zip(first, heads, strict=True) if beside]
+    hidden = F.linear(tokens_BTD, torch.cat([linear.weight[:, :width] for linear in first]))
+    shared = F.linear(context_BD, torch.cat([linear.weight[:, width:] for linear in both]))
+    alone = sum(len(linear.bias) for linear in first) - shared.shape[-1]
+    shift = F.pad(shared, (0, alone)) + torch.cat([linear.bias for linear in first])
+    out = F.gelu(hidden + shift[:, None], approximate="tanh")
+    weight, bias = torch.block_diag(*(linear.weight for linear in second)), torch.cat([linear.bias for linear in second])
+    return list(F.linear(out, weight, bias).split([len(linear.bias) for linear in second], dim=-1))
 
 
 def smoothed_cross_entropy(logits_BC: Tensor, labels_B: Tensor, smoothing: float, weights_C: Tensor | None = None) -> Tensor:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from trainers.networks.blocks import Trunk, mlp
+from trainers.networks.blocks import Trunk, beside_each, mlp
 from trainers.networks.shape import (
     CELL_BIAS,
     CLICK_BUTTONS,
@@ -125,10 +125,11 @@ class Executor(nn.Module):
             way = self.way(context).float()
             # A goal is what the way-point's own labels make of it, not one more hidden layer.
             context = context + self.goal(way.softmax(-1).detach())
-        both = torch.cat([slots, context[:, None].expand_as(slots)], dim=-1)
-        pointed = self.component(both).masked_fill(~present_BK[..., None], float("-inf"))
+        heads = ((self.component, True), (self.beside, True), (self.on_offset, False))
+        pointed, place, on_offset = beside_each(slots, context, heads)
+        pointed = pointed.masked_fill(~present_BK[..., None], float("-inf"))
         logits = torch.cat([pointed[..., 0], pointed[..., 1:].flatten(1), self.cells(context) - CELL_BIAS], dim=1)
-        place = self.beside(both).unflatten(-1, (len(PLACES), 3))
+        place = place.unflatten(-1, (len(PLACES), 3))
         beside = self._beside(boxes_BK4, own_B2, place[..., :2])
         spread = MIN_SPREAD + SPREAD_RANGE * torch.sigmoid(place[..., 2] - 1.0)
         # What is compared and summed is in full precision, whatever the products are computed in.
@@ -136,7 +137,7 @@ class Executor(nn.Module):
             slots,
             context,
             logits.float().log_softmax(-1),
-            torch.tanh(self.on_offset(slots)).float(),
+            torch.tanh(on_offset).float(),
             beside,
             spread.flatten(1).float(),
             self.intent(context)[:, 0].float(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from trainers.networks.blocks import Trunk, mlp
+from trainers.networks.blocks import Trunk, beside_each, mlp
 
 
 class Tactician(nn.Module):
@@ -29,6 +29,6 @@ class Tactician(nn.Module):
         x = torch.cat([first, self.embed_track(tracks_BND)], dim=1)
         keep = torch.cat([torch.ones_like(present_BN[:, :1]), present_BN], dim=1)
         x = self.trunk(x, keep)
-        context, tracks = x[:, :1], x[:, 1:]
-        scores = self.score(torch.cat([tracks, context.expand_as(tracks)], dim=-1))[..., 0]
-        return torch.cat([scores.masked_fill(~present_BN, float("-inf")), self.none(context[:, 0])], dim=1)
+        context, tracks = x[:, 0], x[:, 1:]
+        scores = beside_each(tracks, context, ((self.score, True),))[0][..., 0]
+        return torch.cat([scores.masked_fill(~present_BN, float("-inf")), self.none(context)], dim=1)
