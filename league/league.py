@@ -6,8 +6,8 @@ when a world begins a match, and bound then (``league.payoff.Ticket``): when one
 result is dropped. A learner is frozen first, and reset afterwards.
 
 All of it hangs on the seed and on nothing else: neither on time, nor on when it is saved or stopped. Saves are made between
-iterations; a run that was killed goes on from the last one, and in the in-process runner plays the same matches to the same
-weights as one that never stopped. ``league.store`` says how states, snapshots and journals survive.
+iterations; a run that was killed goes on from the last one, and plays the same matches to the same weights as one that never
+stopped, with actors in processes too: a rollout begun ahead is saved with the weights that it is played with. ``league.store`` says how states, snapshots and journals survive.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ self-play, in which all seats learn, and play against scripts or frozen policies
 are asked for. Every so often the policy plays the scripted pilots, always in the same worlds.
 
 Files of a run: ``<name>`` (the policy), ``metrics.jsonl`` (a line an iteration), and ``checkpoint_epoch_N`` with ``replay_N.npz``
-and ``runner_N.npz``, all of one iteration. A run in one process that is resumed goes on bit for bit as if it had never stopped;
-with processes the rollout that was being played is played again by the weights of the checkpoint.
+and ``runner_N.npz``, all of one iteration. A run that is resumed goes on bit for bit as if it had never stopped, with
+actors in processes too: a rollout begun ahead is kept with the weights that it is played with.
 """
 
 from __future__ import annotations
