@@ -7,7 +7,8 @@ result is dropped. A learner is frozen first, and reset afterwards.
 
 All of it hangs on the seed and on nothing else: neither on time, nor on when it is saved or stopped. Saves are made between
 iterations; a run that was killed goes on from the last one, and plays the same matches to the same weights as one that never
-stopped, with actors in processes too: a rollout begun ahead is saved with the weights that it is played with. ``league.store`` says how states, snapshots and journals survive.
+stopped, with actors in processes too: a rollout begun ahead is saved with the weights that it is played with. ``league.store``
+says how states, snapshots and journals survive.
 """
 
 from __future__ import annotations
