@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -149,6 +151,21 @@ async def evaluate(
     return _job(center, "evaluate", f"evaluate {path.name}", asked)
 
 
+async def imitate(center: ControlCenter, folder: str = "", **asked: Any) -> str:
+    """Make the league's first policy from play, as a job; ``folder``: a run to go on with (``resume``), else a new one."""
+    return _league_job(center, "imitate", center.workspace.models / "league", folder, asked)
+
+
+async def refine(center: ControlCenter, folder: str = "", **asked: Any) -> str:
+    """Let a policy of the league go on learning by playing, as a job."""
+    return _league_job(center, "refine", center.workspace.models / "league", folder, asked)
+
+
+async def league(center: ControlCenter, folder: str = "", **asked: Any) -> str:
+    """Play a league, as a job."""
+    return _league_job(center, "league", center.workspace.root / "league", folder, asked)
+
+
 async def perceive(center: ControlCenter, session: str) -> str:
     """Perceive a session anew from its video, as a job."""
     return _job(center, "perceive", f"perceive {session}", {"session": session})
@@ -221,6 +238,14 @@ async def _count_sessions(center: ControlCenter) -> None:
     await asyncio.to_thread(center.count_kept)
 
 
+def _league_job(center: ControlCenter, kind: str, base: Path, folder: str, asked: dict[str, Any]) -> str:
+    """A job in the folder that is named, or in a new one whose name is the time."""
+    where = Path(folder) if folder else base / time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    if center.jobs is not None and any(job.run_dir == str(where) and job.phase == "running" for job in center.jobs.states()):
+        raise EngineError(f"{where.name} is running already")
+    return _job(center, kind, f"{kind} {where.name}", {"folder": str(where), **asked})
+
+
 def _job(center: ControlCenter, kind: str, title: str, arguments: dict[str, Any]) -> str:
     if center.jobs is None:
         raise EngineError("the engine is not running yet; try again in a moment")
@@ -247,6 +272,9 @@ COMMANDS: Final[Mapping[str, Callable[..., Awaitable[str]]]] = {
     "teach": teach,
     "evaluate": evaluate,
     "perceive": perceive,
+    "imitate": imitate,
+    "refine": refine,
+    "league": league,
     "job_stop": job_stop,
     "arena_window": arena_window,
     "doctor": doctor,

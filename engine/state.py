@@ -106,7 +106,7 @@ class JobState:
     """A long job (training, perceiving, evaluating) run as a child process."""
 
     id: str
-    kind: str  # "train", "evaluate", "perceive", "detector", "teach"
+    kind: str  # "train", "evaluate", "perceive", "detector", "teach", "imitate", "refine", "league"
     title: str
     phase: JobPhase = "queued"
     stage: str = ""  # e.g. "epoch 31/80"

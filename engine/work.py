@@ -17,6 +17,7 @@ from typing import Any, Final
 import psutil
 
 from data.memory import is_out_of_memory
+from engine.league_work import imitate, league, refine
 from engine.runtime.progress import EtaReport, Progress, ProgressFile, Report
 
 log = logging.getLogger(__name__)
@@ -80,9 +81,14 @@ WORK: Final[Mapping[str, Callable[..., str]]] = {
     "teach": teach,
     "evaluate": evaluate,
     "perceive": perceive,
+    "imitate": imitate,
+    "refine": refine,
+    "league": league,
 }
 
 
+TELLS_TIME_LEFT: Final = frozenset({"refine", "league"})
+"""They know it better than a clock that began when a run went on."""
 OUT_OF_MEMORY: Final = (
     "this machine ran out of memory: close other programs, or train with a smaller batch or on fewer sessions; what was finished is kept"
 )
@@ -107,9 +113,9 @@ def main(argv: list[str]) -> int:
     told = ProgressFile(path)
     told(Progress("starting", 0.0))
     try:
-        message = WORK[kind](EtaReport(told), **arguments)
-    except KeyboardInterrupt:
-        told.write({"phase": "cancelled", "stage": "stopped", "message": "stopped; what was finished is kept"})
+        message = WORK[kind](told if kind in TELLS_TIME_LEFT else EtaReport(told), **arguments)
+    except KeyboardInterrupt as stopped:
+        told.write({"phase": "cancelled", "stage": "stopped", "message": str(stopped) or "stopped; what was finished is kept"})
         return 130
     except Exception as error:
         known = type(error).__module__.split(".", 1)[0] in ("data", "engine", "trainers", "league") or isinstance(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tui.judging_actions import EVALUATION_ACTIONS, STATISTICS_ACTIONS, TRASH_ACTIONS
+from tui.league_actions import LEAGUE_ACTIONS
 from tui.registry import Action, Registry
 from tui.session_actions import SESSION_ACTIONS
 from tui.teach_actions import TEACH_ACTIONS
@@ -30,18 +31,18 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         ("f5", "r"),
         "start a recording; again: stop it",
         "record_toggle",
-        group="Play",
+        group="Play and fly",
         launcher="Record",
         footer="record",
     ),
-    Action("save", "Save the recording", ("f6", "v"), "stop and save", "record_save", group="Play", launcher="Save", footer="save"),
+    Action("save", "Save the recording", ("f6", "v"), "stop and save", "record_save", group="Play and fly", launcher="Save", footer="save"),
     Action(
         "discard",
         "Discard the recording",
         ("f7", "x"),
         "stop and put it into the trash; never asks, u brings it back",
         "record_discard",
-        group="Play",
+        group="Play and fly",
         launcher="Discard",
         footer="discard",
     ),
@@ -52,7 +53,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         ("p",),
         "open the arena's window and fly yourself",
         "arena_window",
-        group="Play",
+        group="Play and fly",
         launcher="Play in the arena",
     ),
     Action(
@@ -63,7 +64,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         "source",
         fixed={"kind": "arena"},
         form="demo",
-        group="Play",
+        group="Play and fly",
         launcher="Demo: a pilot plays",
     ),
     Action(
@@ -72,7 +73,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         ("o",),
         "the arena, or a window of the screen",
         form="source",
-        group="Play",
+        group="Play and fly",
         launcher="Source",
     ),
     Action(
@@ -80,7 +81,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         "Add a game",
         (),
         "describe a game of your own: its window, keys and gauges",
-        group="Play",
+        group="Play and fly",
         launcher="Add a game",
     ),
     Action(
@@ -89,7 +90,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         ("a",),
         "hand over the controls; asks, and names the window",
         form="arm",
-        group="Fly",
+        group="Play and fly",
         launcher="Fly",
         footer="fly",
     ),
@@ -164,6 +165,14 @@ _ACTIONS: Final[tuple[Action, ...]] = (
         "evaluate",
         form="evaluate",
     ),
+    Action(
+        "leagues",
+        "Leagues",
+        ("L",),
+        "agents that learn from play, then from each other; begun, watched and stopped there",
+        group="Train",
+        launcher="League",
+    ),
     Action("stop_job", "Stop a job", ("K",), "end the chosen training or evaluation; asks"),
     Action(
         "stop_all",
@@ -225,6 +234,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     *STATISTICS_ACTIONS,
     *EVALUATION_ACTIONS,
     *TEACH_ACTIONS,
+    *LEAGUE_ACTIONS,
 )
 
 REGISTRY: Final = Registry(_ACTIONS, {key: f"the pane {title}" for key, _, title, _ in PANES})

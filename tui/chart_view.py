@@ -112,7 +112,7 @@ def make_picture(view: ChartView, runs: Sequence[RunCurves]) -> Picture:
 def _chosen(words: str, names: Sequence[str]) -> list[str]:
     wanted = [word.strip().lower().replace(" ", "_") for word in words.split(",") if word.strip()]
     if not wanted:
-        return [name for name in LOSSES if name in names]
+        return [name for name in LOSSES if name in names] or [name for name in names if name.endswith("value_loss")]
     return [name for name in names if any(word in name.lower() for word in wanted)]
 
 

@@ -14,6 +14,7 @@ from tui.tail import Tail
 METRICS_NAME: Final = "metrics.jsonl"
 CARD_NAME: Final = "best_model.json"
 MAX_POINTS: Final = 500_000
+_LOSS_PARTS: Final = frozenset({"policy", "value", "upgo"})
 _NOT_CURVES: Final = frozenset({"step", "epoch", "time_s"})
 
 
@@ -114,6 +115,11 @@ class RunCurves:
         items: Iterable[tuple[str, object]] = values.items()
         if isinstance(figures, dict):  # the row of an epoch; its train_loss is a mean of rows that were read already
             items = ((name, value) for name, value in cast("dict[str, object]", figures).items() if name != "train_loss")
+        elif isinstance(losses := values.get("losses"), dict):  # the row of an iteration of a league's learner, or of a refinement
+            self._rows += 1
+            whose = f"{values['learner']}_" if isinstance(values.get("learner"), str) else ""
+            parts = cast("dict[str, object]", losses).items()
+            items = ((f"{whose}{name}{'_loss' if name in _LOSS_PARTS else ''}", value) for name, value in parts)
         else:
             self._rows += 1
         step, time_s = _number(values.get("step")), _number(values.get("time_s"))

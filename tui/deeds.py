@@ -36,6 +36,9 @@ def edit(app: SecondseatApp) -> None:
 
         begin(app)
         return
+    if action.id == "leagues":
+        leagues(app)
+        return
     if not action.form:
         app.tell("info", f"{action.title} has no parameters", log=False)
         return
@@ -200,6 +203,12 @@ def evaluations(app: SecondseatApp) -> None:
     app.open_screen(EvaluationsScreen)
 
 
+def leagues(app: SecondseatApp) -> None:
+    from tui.screens.leagues import LeaguesScreen
+
+    app.open_screen(LeaguesScreen)
+
+
 def trash(app: SecondseatApp) -> None:
     from tui.screens.trash import TrashScreen
 
@@ -233,6 +242,7 @@ DEEDS: Final[Mapping[str, Callable[[SecondseatApp], None]]] = {
     "sessions": sessions,
     "statistics": statistics,
     "evaluations": evaluations,
+    "leagues": leagues,
     "trash": trash,
     "palette": palette,
     "redraw": SecondseatApp.redraw,

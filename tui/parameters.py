@@ -138,6 +138,44 @@ class EvaluateParameters(Parameters):
     look: Look = _look()
 
 
+class ImitateParameters(Parameters):
+    """A first policy for the league, from play. What is empty is as usual."""
+
+    pilot_matches: int = Field(default=500, ge=0, le=100_000, description="of scripted pilots, beside the workspace's own play")
+    epochs: int | None = Field(default=None, ge=1, le=10_000, description="times through the data")
+    judge_matches: int = Field(default=400, ge=0, le=100_000, description="afterwards, against each kind of pilot; 0: none")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of everything random")
+
+
+class RefineParameters(Parameters):
+    """A policy goes on learning by playing. What is empty is as usual."""
+
+    supervised: str = Field(default="", max_length=1000, description="name or file of a policy; empty: the newest first policy")
+    minutes: float = Field(default=20.0, ge=0, le=100_000, allow_inf_nan=False, description="as many iterations as fit; 0: as said below")
+    iterations: int = Field(default=10, ge=1, le=1_000_000, description="where no minutes are said")
+    opponents: str = Field(default="", max_length=1000, description="self, expert, novice, random, pi_sup, policies; empty: as usual")
+    ships: int = Field(default=4, ge=2, le=8, description="in a match")
+    evaluate_every: int | None = Field(default=None, ge=0, le=1_000_000, description="iterations between two looks at it; 0: never")
+    worlds: int | None = Field(default=None, ge=1, le=100_000, description="matches that are played at once")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of everything random")
+
+
+class LeagueParameters(Parameters):
+    """Agents that learn from each other. What is empty is as usual."""
+
+    supervised: str = Field(default="", max_length=1000, description="name or file of a policy; empty: the newest first policy")
+    rounds: int = Field(default=20, ge=1, le=1_000_000, description="in all; it may go on with more")
+    rl_iterations_per_round: int = Field(default=3, ge=1, le=1_000_000, description="of each learner in a round")
+    mains: int = Field(default=1, ge=1, le=16, description="main agents")
+    main_exploiters: int = Field(default=1, ge=0, le=16, description="set on the mains")
+    league_exploiters: int = Field(default=1, ge=0, le=16, description="set on everyone")
+    main_snapshot_frames: int | None = Field(default=None, ge=1, le=10**12, description="frames between a main's snapshots")
+    ships: int = Field(default=4, ge=2, le=8, description="in a match")
+    actors: int | None = Field(default=None, ge=1, le=1024, description="processes that play, for each learner")
+    worlds: int | None = Field(default=None, ge=1, le=100_000, description="matches that each plays at once")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of everything random")
+
+
 FORMS: Final[Mapping[str, type[Parameters]]] = {
     "demo": DemoParameters,
     "source": SourceParameters,
@@ -146,6 +184,9 @@ FORMS: Final[Mapping[str, type[Parameters]]] = {
     "teach": TeachParameters,
     "arm": ArmParameters,
     "evaluate": EvaluateParameters,
+    "imitate": ImitateParameters,
+    "refine": RefineParameters,
+    "league": LeagueParameters,
 }
 
 

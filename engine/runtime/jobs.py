@@ -30,7 +30,7 @@ from engine.state import JobPhase, JobState
 
 log = logging.getLogger(__name__)
 
-ONE_AT_A_TIME: Final = frozenset({"train", "detector", "teach"})
+ONE_AT_A_TIME: Final = frozenset({"train", "detector", "teach", "imitate", "refine", "league"})
 """The kinds of job that take the whole machine."""
 _STOP_AFTER_S = (0.0, 15.0, 20.0)
 _ENDED_BY_FORCE: Final = -9

@@ -17,6 +17,8 @@ from tui.screens.data import SessionsPane
 from tui.screens.evaluation import ComparisonPane, EvaluationPane
 from tui.screens.evaluations import EvaluationsPane
 from tui.screens.help import KeysPane
+from tui.screens.league import LeaguePane
+from tui.screens.leagues import LeaguesPane
 from tui.screens.play import PlayPane
 from tui.screens.runs import RunsPane
 from tui.screens.session import SessionPane
@@ -43,6 +45,8 @@ OWNERS = {
     "evaluation": EvaluationPane,
     "comparison": ComparisonPane,
     "teach": TeachPane,
+    "leagues": LeaguesPane,
+    "league": LeaguePane,
 }
 """Who has the methods of a scope's actions."""
 

@@ -157,3 +157,25 @@ def test_each_level_has_a_figure_beside_what_needs_no_skill(tmp_path: Path) -> N
     (executor / "best_model.json").write_text("{broken")
     watcher.poll()
     assert [row.skill.word for row in rows(watcher.levels)] == ["mode", "target", "cursor", "click"], "a half-written card changes nothing"
+
+
+def test_the_losses_of_a_league_are_curves_of_each_learner(tmp_path: Path) -> None:
+    run = tmp_path / "league" / "now"
+    run.mkdir(parents=True)
+    rows = [
+        {"iteration": k + 1, "learner": f"main-{k % 2 + 1}", "frames": 640, "losses": {"value": 0.5 / (k + 1), "kl": 0.1, "lag": 1}}
+        for k in range(4)
+    ]
+    rows[0]["losses"] = {}
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    reader = RunCurves(run)
+    assert reader.read()
+    assert list(reader.curves["main-2_value_loss"].values) == [0.25, 0.125]
+    assert "main-1_kl" in reader.curves
+    assert "frames" not in reader.curves
+    watcher = RunWatcher(lambda: tmp_path / "models", lambda: run)
+    watcher.poll()
+    watcher.ask(ChartView(width=40, height=10))
+    assert watcher.draw()
+    assert watcher.picture is not None
+    assert sorted(one.name for one in watcher.picture.legend) == ["main-1 value", "main-2 value"]

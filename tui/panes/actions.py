@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
@@ -11,6 +14,9 @@ from tui.charts import sparkline
 from tui.panes.base import LinesPane, brief, clock, cut, highlighted, wrapped
 from tui.panes.status import percent
 from tui.registry import Action
+
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {"evaluations": ("evaluate",), "leagues": ("league", "refine", "imitate")}
+"""Kinds of job that belong to a row which opens a screen."""
 
 
 class ActionsPane(LinesPane):
@@ -38,7 +44,7 @@ class ActionsPane(LinesPane):
         actions = self.face.registry.launcher()
         rows: list[Action | str] = []
         group = ""
-        roomy = height >= len(actions) + 4
+        roomy = height >= len(actions) + len({action.group for action in actions})
         for action in actions:
             if action.group != group and roomy:
                 rows.append(action.group)
@@ -150,14 +156,12 @@ class ActionsPane(LinesPane):
 
     def job_of(self, action: Action, state: EngineState) -> JobState | None:
         """The newest job that this row started."""
-        if action.command != "train" and action.id != "evaluations":
+        if action.id in _KINDS:
+            return next((job for job in reversed(state.jobs) if job.kind in _KINDS[action.id]), None)
+        if action.command != "train":
             return None
         level = str(action.fixed.get("level", ""))
         for job in reversed(state.jobs):
-            if action.id == "evaluations":
-                if job.kind == "evaluate":
-                    return job
-                continue
             if level == "detector" and job.kind == "detector":
                 return job
             if level not in ("", "detector") and job.kind == "train":
