@@ -57,7 +57,7 @@ class LeagueRun:
     """Of a Ray cluster, for runner ray; without: one of this machine alone."""
     actors: int = 1
     """Of each learner."""
-    worlds: int = 64
+    worlds: int = 256
     """Of each actor."""
     stagger: int = 8
     """A rollout begins matches in at most one of so many worlds, so that they do not all end together."""

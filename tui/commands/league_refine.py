@@ -49,7 +49,9 @@ def refine(
     learner_updates: LearnerUpdates = 1,
     opponents: Annotated[
         list[str] | None,
-        typer.Option("--opponent", help="self, expert, novice, random, pi_sup or a policy; again for more. Without: self, expert"),
+        typer.Option(
+            "--opponent", help="self, expert, novice, random, pi_sup or a policy; again for more. Without: self and three times expert"
+        ),
     ] = None,
     upgo_coef: UpgoCoef = 0.2,
     kl_coef: KlCoef = 0.05,
@@ -57,15 +59,15 @@ def refine(
     traces: Traces = "joint",
     pseudo_reward_scale: PseudoReward = 0.0,
     draw_reward: DrawReward = 0.0,
-    lr: Lr = 3e-4,
-    sequences: Sequences = 64,
+    lr: Lr = 5e-4,
+    sequences: Sequences = 256,
     unroll: Unroll = 64,
     replay_reuse: Reuse = 2,
     ships: Ships = 4,
     runner: RunnerName = "processes",
     address: Address = "",
     actors: Actors = 1,
-    worlds: Worlds = 64,
+    worlds: Worlds = 256,
     evaluate_every: Annotated[int, typer.Option("--evaluate-every", min=0, help="iterations between two looks at it; 0: never")] = 100,
     evaluate_matches: Annotated[int, typer.Option("--evaluate-matches", min=1, help="matches against each kind of pilot")] = 200,
     output: Annotated[str, typer.Option("--output", metavar="FILE", help="the policy; without: models/league/TIME/pi_rl")] = "",
@@ -83,7 +85,7 @@ def refine(
     from league.refine_settings import RefineSettings
 
     workspace = workspace_of(context)
-    names = tuple(opponents) if opponents else ("self", "expert")
+    names = tuple(opponents) if opponents else RefineSettings().opponents
     path = policy_path(workspace, output, resume, "pi_rl")
     settings = RefineSettings(
         iterations=iterations,
