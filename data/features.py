@@ -36,6 +36,9 @@ UNKNOWN_MODE: Final = len(MODES)
 """The mode code the networks are given when no mode is known."""
 _BEFORE_CLASSES: Final = 21
 """Features of a track that are not about its class or role."""
+_LOW: Final = np.array([-2, -2, 0, -0.5, -0.5, -2, -2, -2, 0, 0, 0, -np.inf, 0], np.float32)
+_HIGH: Final = np.array([2, 2, np.inf, 1.5, 1.5, 2, 2, 2, 1, 1, 1, np.inf, 2], np.float32)
+"""Bounds of the first features of a track."""
 HIDING_SCALE: Final = 1e9
 """A feature divided by this is no feature any more."""
 
@@ -302,8 +305,12 @@ class Normaliser:
 
     def apply(self, values: F32, present: Bool | None = None) -> F32:
         """Normalised, clipped to +-6; absent entries are 0."""
-        done = np.clip((values - self.mean) / self.std, -6, 6).astype(np.float32)
-        return done if present is None else done * present[..., None]
+        done = values - self.mean
+        done /= self.std
+        np.minimum(np.maximum(done, np.float32(-6), out=done), np.float32(6), out=done)
+        if present is not None:
+            done *= present[..., None]
+        return done.astype(np.float32, copy=False)
 
     def to_json(self) -> dict[str, list[float]]:
         return {"mean": [float(v) for v in self.mean], "std": [float(v) for v in self.std]}
@@ -332,15 +339,17 @@ def _now(scene: Scene, more: int) -> F32:
     size = _BEFORE_CLASSES + classes + len(ROLES)
     found = np.empty((*scene.near.shape, size + more), np.float32)
     features = found[..., :size]
-    features[..., 0:2] = bounded(relative, 2)
+    features[..., 0:2] = relative
     features[..., 2] = nearness(scene.distance)
-    features[..., 3:5] = np.minimum(np.maximum(boxes[..., :2], np.float32(-0.5)), np.float32(1.5))
-    features[..., 5:7] = bounded(scene.velocities * scene.tables.scale, 2)
+    features[..., 3:5] = boxes[..., :2]
+    features[..., 5:7] = scene.velocities * scene.tables.scale
     features[..., 7] = scene.closing
-    features[..., 8:10] = bounded(boxes[..., 2:], 1, 0)
-    features[..., 10] = bounded(take(steps.track_confidences, flat), 1, 0)
+    features[..., 8:10] = boxes[..., 2:]
+    features[..., 10] = take(steps.track_confidences, flat)
     features[..., 11] = 1 - np.exp(-take(steps.track_ages_s, flat) / 2)
-    features[..., 12] = bounded(take(steps.track_unseen_s, flat), 2, 0)
+    features[..., 12] = take(steps.track_unseen_s, flat)
+    np.maximum(features[..., :13], _LOW, out=features[..., :13])
+    np.minimum(features[..., :13], _HIGH, out=features[..., :13])
     features[..., 13] = scene.locked
     features[..., 14] = scene.marked
     features[..., 15] = nearness_to(relative, scene.locked)
