@@ -71,6 +71,9 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "chunks of 8 ticks, ensembled": {"executor": {"chunk": {"ticks": 8}}},
     "chunks of 8 ticks, the first 4 flown": {"executor": {"chunk": {"ticks": 8, "first": 4}}},
     "way-point of 5 s as a goal": {"executor": {"way_point": True}},
+    "new targets 0.2 s ahead, keyframes": {"tactician": {"lead_s": 0.2, "keyframe_s": 0.3}},
+    "always the likeliest mode": {"strategist": {"adjust": [0.0]}},
+    "Strategist forgets every second time": {"strategist": {"forget": 0.5}},
 }
 """Variants by what they change: fields of a level's settings, of all levels' sampling, or of the recording."""
 
@@ -178,8 +181,7 @@ def settings_of(job: Job) -> Any:
             wanted["horizons"] = replace(settings.horizons, **wanted["horizons"])
         if "chunk" in wanted:
             wanted["chunk"] = Chunk(**wanted["chunk"])
-        if "hidden" in wanted:
-            wanted["hidden"] = tuple(wanted["hidden"])
+        wanted |= {name: tuple(wanted[name]) for name in ("hidden", "adjust") if name in wanted}
         sampling = replace(settings.sampling, **changes.get("all", {}))
         plain[level] = replace(settings, sampling=sampling, **wanted)
     return AllSettings(**plain, folds=QUICK.folds if job.preset == "quick" else 3, seed=job.seed)

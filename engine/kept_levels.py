@@ -26,6 +26,7 @@ _TARGET: Final = (
 )
 _ACTION: Final = (
     *("clicks", "own_clicks", "cursor_lands", "calibration"),
+    *("first_clicks", "first_lands", "first_told", "second_run_first_lands"),
     *("point_px", "cursor_before_px", "lands", "second_run_px", "second_run_lands", "onsets"),
 )
 

@@ -163,7 +163,8 @@ class Policy:
         del self._seconds[: -self.brains.history]
         times = np.array([t for t, _ in self._seconds], np.int64)
         vectors = summary_sequence(self.profile, np.stack([v for _, v in self._seconds]), times)
-        self._mode = int(self.brains.modes(self.normalisers["strategist"]["summary"].apply(vectors)).argmax())
+        likely = self.brains.modes(self.normalisers["strategist"]["summary"].apply(vectors))
+        self._mode = int(self.brains.mode_of(likely))
 
     def _tactician(self, seen: Observation, steps: Steps, row: I64) -> None:
         if not self.brains.has_tactician:

@@ -29,10 +29,11 @@ CHUNK: Final = 1200
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """rows [S] of the session, likely [S, modes]."""
+    """rows [S] of the session, likely [S, modes], chosen [S]: what is decided."""
 
     rows: I64
     likely: F32
+    chosen: I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def replay_modes(policy: Policy, steps: Steps, start: int, stop: int) -> Modes:
     for i in range(1, len(rows) + 1):
         first = max(0, i - history)
         likely.append(policy.brains.modes(normaliser.apply(summary_sequence(steps.profile, vectors[first:i], times[first:i]))))
-    return Modes(rows, np.stack(likely))
+    return Modes(rows, np.stack(likely), policy.brains.mode_of(np.stack(likely)))
 
 
 def replay_targets(policy: Policy, steps: Steps, start: int, stop: int, modes: I64) -> Targets:
@@ -123,7 +124,7 @@ def replay_actions(
             points.append(look.point)
             chosen.append(int(inputs.ids[i, look.choice]) if look.choice < inputs.ids.shape[1] else NO_TARGET)
             intents.append(look.intent)
-            if look.plan is not None and chunks is not None:
+            if chunks is not None and look.plan is not None:
                 hazards.append(chunks.tick(look.plan).hazards[0].tolist())
             else:
                 hazards.append([*look.clicks, *look.keys[len(look.clicks) :]])
@@ -144,8 +145,8 @@ def held(rows: I64, values: NDArray[np.generic], start: int, stop: int, before: 
 
 
 def held_modes(said: Modes, start: int, stop: int) -> I64:
-    """int64 [stop - start] the likeliest mode as it stands at each row."""
-    return np.asarray(held(said.rows, said.likely.argmax(1), start, stop, UNKNOWN_MODE), np.int64)
+    """int64 [stop - start] the mode as it stands at each row."""
+    return np.asarray(held(said.rows, said.chosen, start, stop, UNKNOWN_MODE), np.int64)
 
 
 def held_targets(said: Targets, start: int, stop: int) -> NDArray[np.int32]:

@@ -36,6 +36,8 @@ NEAR_TICKS: Final = 2
 """An onset so near to the demonstrator's is the same one."""
 CURSOR_BEFORE_S: Final = 0.5
 LEAST_ROWS: Final = 40
+REPEAT_S: Final = 0.6
+"""A click on the track that was clicked so shortly before is a repeat: the first one's effect was not seen yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,13 @@ class _Said:
     targets: NDArray[np.int32]
     mode_rows: NDArray[np.int64]
     mode_likely: NDArray[np.float32]
+    mode_chosen: NDArray[np.int64]
     target_rows: NDArray[np.int64]
     target_ids: NDArray[np.int32]
     target_likely: NDArray[np.float32]
     target_chosen: NDArray[np.int32]
     actions: dict[str, Actions]
+    told: dict[str, NDArray[np.int32]]
     swapped: Actions
     again: list[Again] | None
 
@@ -118,11 +122,11 @@ def _replay(
     length = stop - start
     modes, targets = label_modes(steps), label_targets(steps)
     silent = np.full(length, NO_TARGET, np.int32)
-    mode_rows, mode_likely = np.zeros(0, np.int64), np.zeros((0, len(MODES)), np.float32)
+    mode_rows, mode_likely, mode_chosen = np.zeros(0, np.int64), np.zeros((0, len(MODES)), np.float32), np.zeros(0, np.int64)
     held, aim = np.full(length, UNKNOWN_MODE, np.int64), silent
     if policy.brains.has_strategist:
         said = replay_modes(policy, steps, start, stop)
-        mode_rows, mode_likely, held = said.rows, said.likely, held_modes(said, start, stop)
+        mode_rows, mode_likely, mode_chosen, held = said.rows, said.likely, said.chosen, held_modes(said, start, stop)
     rows, ids, likely, chosen = np.zeros(0, np.int64), np.zeros((0, 1), np.int32), np.zeros((0, 2), np.float32), np.zeros(0, np.int32)
     if policy.brains.has_tactician:
         pointed = replay_targets(policy, steps, start, stop, held)
@@ -135,13 +139,14 @@ def _replay(
 
     swapped = replay_actions(policy, steps, start, stop, held, aim, elsewhere, count)
     again = second_run(steps.slice(start, stop)) if second_run is not None else None
-    return _Said(steps, start, stop, modes, targets, mode_rows, mode_likely, rows, ids, likely, chosen, actions, swapped, again)
+    said_modes, said_targets = (mode_rows, mode_likely, mode_chosen), (rows, ids, likely, chosen)
+    return _Said(steps, start, stop, modes, targets, *said_modes, *said_targets, actions, told, swapped, again)
 
 
 def _mode_figures(said: Sequence[_Said]) -> ModeFigures:
     known = np.concatenate([s.modes[s.mode_rows] for s in said]).astype(np.int64)
     likely = np.concatenate([s.mode_likely for s in said])
-    answer = likely.argmax(1)
+    answer = np.concatenate([s.mode_chosen for s in said])
     labelled = known >= 0
     before = np.concatenate([[-1, *s.modes[s.mode_rows][:-1]] for s in said])  # a stretch's first second has no answer before
     recalls = metrics.recalls(known, answer, len(MODES))
@@ -164,7 +169,7 @@ def _mode_figures(said: Sequence[_Said]) -> ModeFigures:
         second_run_balanced=metrics.balanced_accuracy(known, second, len(MODES)) if second is not None else float("nan"),
         recalls={m: float(r) for m, r in zip(MODES, recalls, strict=True) if np.isfinite(r)},
         confusion=tuple(tuple(int(n) for n in row) for row in confusion),
-        calibration=calibration(likely[labelled].max(1), answer[labelled] == known[labelled]),
+        calibration=calibration(likely[labelled, answer[labelled]], answer[labelled] == known[labelled]),
     )
 
 
@@ -217,14 +222,15 @@ def _action_figures(policy: Policy, said: Sequence[_Said], told: str) -> ActionF
     names = input_names(policy.profile)
     left = names.index("mouse_left")
     errors, before, again = list[float](), list[float](), list[float]()
-    lands: dict[str, list[bool]] = {"policy": [], "chosen": [], "cursor": [], "again": [], "own": []}
+    lands: dict[str, list[bool]] = {n: [] for n in ("policy", "chosen", "cursor", "again", "own", "first", "first again", "first told")}
     for s in said:
         size = np.array(s.steps.profile.picture_size)
         actions, times = s.actions[told], s.steps.time_ns
         clicks = click_rows(s.steps)
         clicks = clicks[(clicks >= s.start) & (clicks < s.stop) & ~np.isnan(s.steps.action_xy[clicks]).any(1)]
         clicked = clicked_tracks(s.steps, clicks)
-        for row, flat in zip(clicks.tolist(), clicked.tolist(), strict=True):
+        repeats = _repeats(s.steps, clicks, clicked)
+        for row, flat, repeat in zip(clicks.tolist(), clicked.tolist(), repeats.tolist(), strict=True):
             true = s.steps.action_xy[row]
             errors.append(float(np.hypot(*((actions.point[row - s.start] - true) * size))))
             earlier = max(int(np.searchsorted(times, times[row] - round(CURSOR_BEFORE_S * 1e9))), s.start)
@@ -240,6 +246,10 @@ def _action_figures(policy: Policy, said: Sequence[_Said], told: str) -> ActionF
             lands["cursor"].append(_lies_on(s.steps, row, s.steps.cursor[earlier], track))
             if repeated is not None:
                 lands["again"].append(_lies_on(s.steps, *repeated, track))
+            if not repeat:
+                lands["first"].append(lands["policy"][-1])
+                lands["first told"].append(bool(s.told[told][row - s.start] == track))
+                lands["first again"] += lands["again"][-1:] if repeated is not None else []
         on_tracks = clicks[clicked >= 0]
         for tick in _fired(policy, s, told, left, "mouse_left").tolist():
             near = np.flatnonzero(np.abs(on_tracks - (tick + s.start)) <= NEAR_TICKS)
@@ -260,6 +270,10 @@ def _action_figures(policy: Policy, said: Sequence[_Said], told: str) -> ActionF
         second_run_lands=shares["again"],
         own_lands=shares["own"],
         own_clicks=len(lands["own"]),
+        first_clicks=len(lands["first"]),
+        first_lands=shares["first"],
+        first_told=shares["first told"],
+        second_run_first_lands=shares["first again"],
         onsets={name: found for i, name in enumerate(names) if (found := _onset_figures(policy, said, told, i, name)).true},
         calibration=calibration(np.clip(hazards, 0.0, 1.0), pressed),
     )
@@ -270,6 +284,15 @@ def _lies_on(steps: Steps, row: int, point: NDArray[Any], track: int) -> bool:
     tracks = steps.tracks(row)
     place = under_point(steps.profile, tracks.classes, tracks.boxes, float(point[0]), float(point[1]))
     return place >= 0 and int(tracks.ids[place]) == track
+
+
+def _repeats(steps: Steps, clicks: NDArray[np.int64], clicked: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """[C] which clicks repeat the one before. ``clicks``: their rows; ``clicked``: flat indices of tracks, or -1."""
+    if len(clicks) < 2:
+        return np.zeros(len(clicks), np.bool_)
+    ids = np.where(clicked >= 0, steps.track_ids[np.maximum(clicked, 0)], NO_TARGET)
+    soon = np.diff(steps.time_ns[clicks]) <= REPEAT_S * 1e9
+    return np.concatenate([[False], (ids[1:] == ids[:-1]) & (ids[1:] != NO_TARGET) & soon])
 
 
 def _repeated_click(s: _Said, row: int) -> tuple[int, NDArray[np.float64]] | None:

@@ -136,10 +136,11 @@ def _fold_modes(
         network = strategist.make_network(len(summary_features(sessions[0].profile)), top)
         card = load_network(network, folder / "best_model")
         network.eval()
-        normaliser = Normaliser.from_json(card["normaliser"]["summary"])
+        normaliser, bias = Normaliser.from_json(card["normaliser"]["summary"]), card.get("mode_bias")
         for piece in tell:
             for phase in range(settings.phases):
-                said = strategist.predict(network, normaliser, sessions[piece.session], piece, phase / settings.phases, UNKNOWN_MODE)
+                part_of_second = phase / settings.phases
+                said = strategist.predict(network, normaliser, sessions[piece.session], piece, part_of_second, UNKNOWN_MODE, bias)
                 modes[piece.session][piece.start : piece.stop, phase] = said
     shutil.rmtree(run_dir / "folds", ignore_errors=True)
     return modes

@@ -41,11 +41,13 @@ class Brains:
     def __init__(self, profile: GameProfile, levels: Loaded) -> None:
         self._strategist: StrategistForward | None = None
         self._tactician: TacticianForward | None = None
+        self._mode_bias = np.zeros(len(MODES), np.float32)
         for level, (card, tensors) in levels.items():
             size = card["network"]
             width, layers, heads = size["width"], size["layers"], size["heads"]
             if level == "strategist":
                 wanted = strategist_shapes(len(summary_features(profile)), len(MODES), width, layers, int(card["history"]))
+                self._mode_bias = np.array(card.get("mode_bias", self._mode_bias), np.float32)
                 self._strategist = StrategistForward(fit_tensors(tensors, wanted, level), layers, heads)
             elif level == "tactician":
                 wanted = tactician_shapes(len(set_features(profile)), len(set_context_features(profile)), len(MODES), width, layers)
@@ -73,6 +75,10 @@ class Brains:
         """[modes] how likely each is now, from normalised summaries in time order (at most ``history`` of them)."""
         assert self._strategist is not None
         return softmax(self._strategist(summaries_TD))
+
+    def mode_of(self, likely: Floats) -> NDArray[np.int64]:
+        """int64 [...] the mode decided for, from how likely each is [..., modes]: a rare one may be before a likelier common one."""
+        return (np.log(np.maximum(likely, 1e-12)) + self._mode_bias).argmax(-1)
 
     def targets(self, tracks: Floats, present: NDArray[np.bool_], context: Floats, mode: int) -> Floats:
         """[N + 1] how likely each place of the set [1, N] is the target; the last for none, 0 where there is no track."""

@@ -2,7 +2,8 @@
 
 Notable choices: rows as the live path would have seen them (``sampling``); the mode it is given is the Strategist's out-of-fold
 prediction, mixed with some labels; the time since a track was last clicked is dropped often, or the set would be read off past clicks
-alone.
+alone. On request what will be the target within a reaction time is it already, and the rare rows in which it changes are learnt from at
+the full rate (keyframes, Wen et al. 2021): most decisions only repeat what is locked or marked, and so are easily right.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from data.checkpoint import make_card
-from data.features import SET_TRACKS, UNKNOWN_MODE, Normaliser, set_context_features, set_features, set_inputs
+from data.features import SET_TRACKS, UNKNOWN_MODE, Normaliser, SetInputs, set_context_features, set_features, set_inputs
 from data.hindsight import label_modes, label_targets
 from data.schema import NO_TARGET
 from data.steps import Steps
@@ -47,6 +48,10 @@ class TacticianSettings:
     smoothing: float = 0.05
     label_share: float = 0.3
     click_dropout: float = 0.3
+    lead_s: float = 0.0
+    """A new target is learnt so long before the hand sets out for it; a person's reaction time is about 0.2."""
+    keyframe_s: float = 0.0
+    """All ticks that are this near to a new target are learnt from, not only those of the 5 Hz clock; 0: only those."""
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     augment: Augment = "auto"
     hidden: tuple[str, ...] = ()
@@ -149,7 +154,7 @@ def train(
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
     seen_labels = list(zip(seen.rows([m for m, _ in labels]), seen.rows([t for _, t in labels]), strict=True))
     arrays = [
-        _examples(seen.sessions, seen.parts(split.train), settings, seen.rows(modes) if modes else None, seen_labels),
+        _examples(seen.sessions, seen.parts(split.train), settings, seen.rows(modes) if modes else None, seen_labels, settings.keyframe_s),
         _examples(sessions, split.validation, settings, modes, labels),
     ]
     if not len(arrays[0]["labels"]):
@@ -229,6 +234,7 @@ def _examples(
     settings: TacticianSettings,
     modes: Sequence[NDArray[np.int64]] | None,
     said: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]],
+    keyframe_s: float = 0.0,
 ) -> dict[str, NDArray]:
     profile = sessions[0].profile
     found: dict[str, list[NDArray]] = {k: [] for k in ("tracks", "present", "context", "labels", "modes", "mode_label", "nearest")}
@@ -240,12 +246,11 @@ def _examples(
         (mode_labels, targets), clicks = said[part.session], ClickLog.of(steps)
         given = modes[part.session] if modes else np.stack([mode_labels, np.full_like(mode_labels, UNKNOWN_MODE)], axis=1)
         for start, stop in usable_parts(steps, part):
-            rows = np.unique(np.concatenate([
-                sample_rows(steps.time_ns[start:stop], CLOCK_HZ, p / settings.phases) for p in range(settings.phases)
-            ])) + start  # fmt: skip
+            times = steps.time_ns[start:stop]
+            ticks = [sample_rows(times, CLOCK_HZ, p / settings.phases) for p in range(settings.phases)]
+            rows = np.unique(np.concatenate([*ticks, _keyframes(times, targets[start:stop], keyframe_s)])) + start
             inputs = set_inputs(steps, rows, clicks)
-            match = (inputs.ids == targets[rows][:, None]) & inputs.present
-            labels = np.where(match.any(1), match.argmax(1), np.where(targets[rows] == NO_TARGET, SET_TRACKS, -1))
+            labels = _labels(inputs, targets[rows], targets[start:stop][_later(times, rows - start, settings.lead_s)])
             one_hot = inputs.tracks[..., first_class : first_class + len(profile.classes)]
             prey = one_hot[..., preys].any(-1) & inputs.present
             near = np.where(prey, inputs.tracks[..., 2], -1.0).argmax(1)
@@ -263,6 +268,28 @@ def _examples(
             "nearest": np.zeros(0, np.int64),
         }
     return {name: np.concatenate(values) for name, values in found.items()}
+
+
+def _later(times_ns: NDArray[np.int64], rows: NDArray[np.int64], seconds: float) -> NDArray[np.int64]:
+    """The rows of a stretch that are so much later, the last one at most."""
+    return np.minimum(np.searchsorted(times_ns, times_ns[rows] + round(seconds * 1e9)), len(times_ns) - 1)
+
+
+def _keyframes(times_ns: NDArray[np.int64], targets: NDArray[np.int32], seconds: float) -> NDArray[np.int64]:
+    """The rows of a stretch within so many seconds of a new target."""
+    new = np.flatnonzero((targets[1:] != targets[:-1]) & (targets[1:] != NO_TARGET)) + 1
+    if not len(new) or seconds <= 0:
+        return np.zeros(0, np.int64)
+    after = np.searchsorted(new, np.arange(len(times_ns)))
+    away = np.abs(times_ns[:, None] - times_ns[new[np.clip(np.stack([after - 1, after], axis=1), 0, len(new) - 1)]])
+    return np.flatnonzero(away.min(1) <= seconds * 1e9)
+
+
+def _labels(inputs: SetInputs, now: NDArray[np.int32], soon: NDArray[np.int32]) -> NDArray[np.int64]:
+    """[R] place in the set: of the target that there soon will be, if it is there already; else of the present one."""
+    coming, present = ((inputs.ids == ids[:, None]) & inputs.present & (ids != NO_TARGET)[:, None] for ids in (soon, now))
+    none = np.where(now == NO_TARGET, SET_TRACKS, -1)
+    return np.where(coming.any(1), coming.argmax(1), np.where(present.any(1), present.argmax(1), none))
 
 
 def _count_text(sessions: Sequence[Steps], parts: Sequence[Part]) -> str:

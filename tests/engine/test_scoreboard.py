@@ -15,10 +15,11 @@ from data.features import UNKNOWN_MODE
 from data.hindsight import label_modes, label_targets
 from data.schema import NO_TARGET
 from data.steps import Steps, input_names
+from data.track_lookup import click_rows, clicked_tracks
 from data.vocabulary import MODES
 from engine.policy import Policy, load_policy
 from engine.replay import replay_actions
-from engine.scoreboard import CROWD, Again, calibration, enemies_in, judge
+from engine.scoreboard import CROWD, Again, _repeats, calibration, enemies_in, judge
 from engine.scoreboard_page import draw
 from engine.unseen_play import second_run, unseen_play
 from tests.trainers.synthetic import session
@@ -57,6 +58,8 @@ def test_a_policy_that_does_what_the_player_did_gets_full_marks(bundle: Path) ->
         assert figures.point_px < 0.5
         assert (figures.lands, figures.points_at, figures.own_lands, figures.own_clicks) == (1.0, 1.0, 1.0, 20)
         assert figures.clicks == 20
+        # A click a second, each on another enemy: none repeats the one before.
+        assert (figures.first_clicks, figures.first_lands, figures.first_told) == (20, 1.0, float(told == "true"))
         assert figures.cursor_lands < 1.0  # half a second before, the cursor was in the middle
         assert figures.calibration.error == 0.0
         click = figures.onsets["mouse_left"]
@@ -67,6 +70,18 @@ def test_a_policy_that_does_what_the_player_did_gets_full_marks(bundle: Path) ->
     assert board.lag_sweep[0] == 1.0
     assert board.causality > 0.8
     assert list(board.actions["true"].onsets) == ["mouse_left"]  # nothing else was ever pressed
+
+
+def test_a_click_on_what_was_clicked_just_before_is_a_repeat() -> None:
+    steps = session(6)
+    clicks = click_rows(steps)
+    clicked = clicked_tracks(steps, clicks)
+    assert not _repeats(steps, clicks, clicked).any()
+    rows = np.array([clicks[0], clicks[0] + 8, clicks[0] + 9, clicks[1]])
+    flat = np.array([clicked[0], clicked[0], -1, clicked[1]])
+    assert _repeats(steps, rows, flat).tolist() == [False, True, False, False]
+    assert _repeats(steps, rows[[0, 1]] + [0, 20], flat[[0, 1]]).tolist() == [False, False]  # too late to be one
+    assert not len(_repeats(steps, rows[:0], flat[:0]))
 
 
 @pytest.mark.parametrize("late", [-2, 1, 3])

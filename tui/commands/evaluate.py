@@ -170,6 +170,12 @@ def _say_levels(board: Scoreboard) -> None:
                 f"{_figure(actions.cursor_lands)} cursor 0.5 s before{_again(actions.second_run_lands)}",
                 f"on the track that was clicked; {_figure(actions.own_lands)} of its own {actions.own_clicks} clicks then",
             ),
+            (
+                f"first clicks, target {told}",
+                _figure(actions.first_lands),
+                f"no repeats{_again(actions.second_run_first_lands)}",
+                f"{actions.first_clicks} clicks; the target told was that track in {_figure(actions.first_told)}",
+            ),
         ]
     rows.append(("left click: sureness off by", _figure(board.actions["predicted"].calibration.error), "", ""))
     for name, found in board.actions["predicted"].onsets.items():
