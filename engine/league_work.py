@@ -38,7 +38,7 @@ def stop_between_steps() -> Generator[Callable[[], bool]]:
             raise KeyboardInterrupt
         asked.append(number)
 
-    numbers = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGBREAK", signal.SIGTERM))
+    numbers = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGBREAK", signal.SIGTERM)}
     before = {number: signal.signal(number, on_signal) for number in numbers}
     try:
         yield lambda: bool(asked)

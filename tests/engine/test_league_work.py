@@ -97,11 +97,11 @@ def test_what_there_is_not_is_said(tmp_path: Path) -> None:
 
 
 def test_a_second_signal_ends_at_once_and_the_old_handlers_come_back() -> None:
-    before = signal.getsignal(signal.SIGINT)
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with stop_between_steps() as stop:
         assert not stop()
         os.kill(os.getpid(), signal.SIGINT)
         assert stop()
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
-    assert signal.getsignal(signal.SIGINT) == before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
@@ -96,7 +96,8 @@ def resume(face: SecondseatApp, row: RunRow | None) -> None:
         if number < 1:
             face.tell("warning", f"{text.strip()} is no number of {unit}: use a whole number, in all", log=False)
             return
-        face.send(COMMANDS[row.kind], folder=str(row.folder), resume=True, **{unit: number})
+        asked: dict[str, Any] = {"folder": str(row.folder), "resume": True, unit: number}
+        face.send(COMMANDS[row.kind], **asked)
 
     face.ask_text(f"{title} in all, {row.name}", str(reached), answered, "those that are over count")
 
