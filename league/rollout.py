@@ -149,6 +149,8 @@ class Actor:
     """Moves are kept of matches whose number is a multiple of this."""
     matches: list[Match | None] = field(init=False)
     state: game.LastStandingState = field(init=False)
+    _blank: game.LastStandingState = field(init=False)
+    """One world."""
     _streams: NDArray[np.uint64] = field(init=False)
     _scripts: NDArray[np.uint64] = field(init=False)
     _buffers: dict[str, NDArray[Any]] = field(init=False, default_factory=dict)
@@ -158,6 +160,7 @@ class Actor:
     def __post_init__(self) -> None:
         n, ships = self.settings.worlds, self.settings.ships
         self.state = game.new_worlds(n, np.zeros(n, np.int64), ships, self.settings.episode_steps)
+        self._blank = game.new_worlds(1, np.zeros(1, np.int64), ships, self.settings.episode_steps)
         self.matches = [None] * n
         self._streams, self._scripts = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
         self.clear()
@@ -177,8 +180,14 @@ class Actor:
                 self._moves[w] = []
         which = np.zeros(len(self.state), np.bool_)
         which[list(matches)] = True
+        self._wipe(which)
         keys = [world_seed(self.settings.seed, matches[w].number) for w in np.flatnonzero(which).tolist()]
         game.reset(self.state, which, np.array(keys, np.uint64))
+
+    def _wipe(self, which: NDArray[np.bool_]) -> None:
+        """Nothing is left of what was played there: a world is the same, to the last bit, whoever played in it before."""
+        for name, values in self.arrays().items():
+            values[which] = getattr(self._blank, name)[0]
 
     def _bind(self, w: int, match: Match) -> None:
         self.matches[w] = match
@@ -190,9 +199,7 @@ class Actor:
         running = [match for match in self.matches if match is not None]
         self.matches = [None] * len(self.matches)
         self._moves.clear()
-        fresh = game.new_worlds(len(self.matches), np.zeros(len(self.matches), np.int64), self.settings.ships, self.settings.episode_steps)
-        for name, values in self.arrays().items():  # nothing is left of what was played: worlds are the same whoever played in them
-            values[...] = getattr(fresh, name)
+        self._wipe(np.ones(len(self.matches), np.bool_))
         self.state.over[:] = True
         self.state.ship_alive[:] = False
         return running
@@ -324,7 +331,7 @@ class Actor:
             parts = self._moves.pop(w, None)
             moves = pack_moves(np.concatenate(parts)[:steps], self.state.death_step[w]) if parts else b""
             found.append(Played(match, by_player, steps, bool(self.state.truncated[w]), moves))
-            self.matches[w] = None
+            self.matches[w], self.state.ship_alive[w] = None, False  # as ``restore`` leaves it
         return tuple(found)
 
 

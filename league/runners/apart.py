@@ -128,6 +128,7 @@ class ActorApart:
         """Of the last rollout that came back."""
         self._astray = True
         """The actor is not where that rollout ended."""
+        self.clear()
 
     @property
     def idle(self) -> list[int]:
@@ -201,7 +202,8 @@ class ActorApart:
         return [found[w] for w in sorted(found)]
 
     def clear(self) -> None:
-        """Forget all matches."""
+        """Forget all matches, and what was in the worlds."""
+        self.link.keep(self._serial, Actor(self._settings.rollout).arrays())
         self.matches, self.begun, self._astray = [None] * len(self.matches), None, True
 
     def close(self) -> None:
@@ -281,10 +283,10 @@ class RunnerApart:
         arrays, head = state_of(self.settings, worlds, matches, [one.matches if one else None for one in begun])
         told = next((one.told for one in begun if one and one.told), None)
         flying = {player for actor in actors for match in actor.running for player in match.players}
-        kept = {player: entry for player, entry in told.players.items() if player in flying} if told else {}
+        kept = {player: told.players[player] for player in sorted(flying & told.players.keys())} if told else {}
         for number, (held, _) in enumerate(kept.values()):
             arrays |= {f"{_TOLD}/{number}/{name}": values for name, values in self._weights_of(held).items()}
-        return RunnerState(arrays, {**head, _TOLD: [[player, version] for player, (_, version) in kept.items()]})
+        return RunnerState(dict(sorted(arrays.items())), {**head, _TOLD: [[player, version] for player, (_, version) in kept.items()]})
 
     def restore(self, state: RunnerState) -> None:
         found, begun, told = from_state(self.settings, state), begun_from_state(self.settings, state), self._told_from(state)

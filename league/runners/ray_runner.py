@@ -130,8 +130,9 @@ class _RayActor:
         self._worlds = {name: np.array(values) for name, values in worlds.items()}
 
     def close(self, busy: bool) -> None:
-        with contextlib.suppress(self._ray.exceptions.RayError, ValueError):
-            self._ray.kill(self.actor)
+        if self._ray.is_initialized():  # else Ray would start a cluster to kill it in
+            with contextlib.suppress(self._ray.exceptions.RayError, ValueError):
+                self._ray.kill(self.actor)
 
 
 class RayRunner(RunnerApart):
