@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from league.arena.world import kernels
-from league.codec import LOGITS, OBSERVATION_SIZE
+from league.codec import BINS, LOGITS, OBSERVATION_SIZE
 from league.network import ActorCritic
-from league.symmetry import fold, unfold_logits
+from league.symmetry import turn_tables
 
 BLOCK: Final = 512
 """Rows that go through the layers together, so that they stay in the cache."""
+_LAST_BINS: Final = (BINS - 1).astype(np.int8)
 Floats = NDArray[np.float32]
 
 
@@ -29,6 +30,52 @@ def layer_kernel() -> Any:
     from league import layer_kernel as kernel
 
     return kernel
+
+
+class _Turns(NamedTuple):
+    """``league.symmetry``'s tables for compiled loops."""
+
+    field: NDArray[np.int64]
+    sign: Floats
+    head: NDArray[np.int64]
+    mirrored: NDArray[np.bool_]
+    logit: NDArray[np.int64]
+
+
+@cache
+def _folding() -> tuple[Any, _Turns]:
+    kernels("last_standing_kernel")
+    from league import fold_kernel
+
+    return fold_kernel, _Turns(*(np.ascontiguousarray(table.numpy()) for table in turn_tables(torch.device("cpu"))))
+
+
+def fold_rows(observation: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """``league.symmetry.fold`` of observations [M, 19]."""
+    kernel, tables = _folding()
+    seen = np.ascontiguousarray(observation)
+    own, turns = np.empty_like(seen), np.empty(len(seen), np.int64)
+    kernel.fold(seen, tables.field, tables.sign, own, turns)
+    return own, turns
+
+
+def fold_taken(
+    turns: NDArray[np.int64], action: NDArray[np.int8], head_mask: NDArray[np.bool_], log_prob: Floats
+) -> tuple[NDArray[np.int8], NDArray[np.bool_], Floats]:
+    """``league.symmetry``'s of what was done by the heads, [M, 7] each."""
+    kernel, tables = _folding()
+    given = [np.ascontiguousarray(told) for told in (action, head_mask, log_prob)]
+    own = [np.empty_like(told) for told in given]
+    kernel.fold_steps(turns, tables.head, tables.mirrored, _LAST_BINS, *given, *own)
+    return own[0], own[1], own[2]
+
+
+def unfold_rows(own: Floats, turns: NDArray[np.int64]) -> Floats:
+    """``league.symmetry.unfold_logits`` of logits [M, 36]."""
+    kernel, tables = _folding()
+    logits = np.empty_like(own)
+    kernel.unfold(own, turns, tables.logit, logits)
+    return logits
 
 
 class Layers(NamedTuple):
@@ -57,12 +104,12 @@ class Forward:
 
     def __call__(self, observation: Floats) -> Floats:
         """Logits [M, LOGITS] of observations [M, 19]."""
-        own, turn = fold(torch.from_numpy(observation))
-        return unfold_logits(torch.from_numpy(self._through(own.numpy())), turn).numpy()
+        own, turns = fold_rows(observation)
+        return unfold_rows(self._through(own), turns)
 
     def own(self, observation: Floats) -> Floats:
         """Logits [..., LOGITS] of observations [..., 19], in the ship's own frame."""
-        seen = fold(torch.from_numpy(np.ascontiguousarray(observation)))[0].numpy().reshape(-1, OBSERVATION_SIZE)
+        seen = fold_rows(observation.reshape(-1, OBSERVATION_SIZE))[0]
         found = np.empty((len(seen), LOGITS), np.float32)
         for begin in range(0, len(seen), BLOCK):
             block = slice(begin, begin + BLOCK)

@@ -11,6 +11,7 @@ Legend: T steps, B sequences, N = T * B frames, R = N + B + K rows (K truncated 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -19,10 +20,10 @@ import torch
 from numpy.typing import NDArray
 
 from league.codec import HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
-from league.forward import BLOCK, Floats, Layers, layer_kernel
+from league.forward import BLOCK, Floats, Layers, fold_rows, fold_taken, layer_kernel
 from league.losses import REFERENCE_LOGITS, LossSettings, evaluate, update_loss
 from league.network import GROUPS, HEAD_SLICES, ActorCritic
-from league.symmetry import fold, fold_sequence
+from league.symmetry import fold
 from league.trajectories import TrajectorySequence
 
 _SMALL: Final = 1e-8
@@ -100,7 +101,7 @@ class UpdateGradient:
         found = None
         if batch.living.any() and (logits is not None or not kl_weight):
             with np.errstate(all="ignore"):  # broken numbers are found by the loss
-                own = fold_sequence(batch)
+                own = _own_frame(batch)
                 passed = self._forward(own)
                 found = _Loss(own, settings, gamma, kl_weight, passed, self._memory).differentiate(logits)
                 if found is not None:
@@ -165,6 +166,23 @@ class UpdateGradient:
             layer.cut_back(one, hidden_1[block], found.bias_1)
             found.weight_1[:] += np.matmul(one.T, passed.seen[block], out=parts[0])
         np.sum(gradient, axis=1, out=found.bias_3)
+
+
+def _own_frame(batch: TrajectorySequence) -> TrajectorySequence:
+    """``league.symmetry.fold_sequence``, compiled."""
+    frames = batch.living.size
+    own, turns = fold_rows(batch.observation.reshape(frames, -1))
+    taken = (told.reshape(frames, -1) for told in (batch.action, batch.head_mask, batch.behaviour_log_prob))
+    action, head_mask, log_prob = fold_taken(turns, *taken)
+    return replace(
+        batch,
+        observation=own.reshape(batch.observation.shape),
+        action=action.reshape(batch.action.shape),
+        head_mask=head_mask.reshape(batch.head_mask.shape),
+        behaviour_log_prob=log_prob.reshape(batch.behaviour_log_prob.shape),
+        bootstrap_observation=fold_rows(batch.bootstrap_observation)[0],
+        final_observation=fold_rows(batch.final_observation)[0],
+    )
 
 
 def _reference_logits(batch: TrajectorySequence, reference: ActorCritic | None) -> Floats | None:

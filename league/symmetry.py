@@ -55,7 +55,8 @@ def _changes_sign(name: str, turn: int) -> bool:
 
 
 @cache
-def _tables(device: torch.device) -> _Tables:
+def turn_tables(device: torch.device) -> _Tables:
+    """Where things come from, by turn."""
     starts = {name: sum(list(HEADS.values())[:i]) for i, name in enumerate(HEAD_NAMES)}
     field, sign, head, mirrored, logit = [], [], [], [], []
     for turn in range(TURNS):
@@ -87,18 +88,18 @@ def fold(observation: Tensor) -> tuple[Tensor, Tensor]:
     """Observations [..., 19] in the ship's own frame, and their ``turn`` int64 [...]. Raises ValueError on a wrong last axis."""
     if observation.shape[-1:] != (OBSERVATION_SIZE,):
         raise ValueError(f"observation: shape {tuple(observation.shape)}; the last axis must be {OBSERVATION_SIZE}")
-    tables, turn = _tables(observation.device), turn_of(observation)
+    tables, turn = turn_tables(observation.device), turn_of(observation)
     return observation.gather(-1, tables.field[turn]) * tables.sign[turn], turn
 
 
 def fold_heads(per_head: Tensor, turn: Tensor) -> Tensor:
     """Something of each of the world's heads [..., 7] (masks, log-probabilities) for the own heads."""
-    return per_head.gather(-1, _tables(per_head.device).head[turn])
+    return per_head.gather(-1, turn_tables(per_head.device).head[turn])
 
 
 def fold_actions(action: Tensor, turn: Tensor) -> Tensor:
     """Bin indices [..., 7] in the ship's own frame."""
-    tables, last = _tables(action.device), torch.as_tensor(BINS - 1, device=action.device).to(action.dtype)
+    tables, last = turn_tables(action.device), torch.as_tensor(BINS - 1, device=action.device).to(action.dtype)
     taken = fold_heads(action, turn)
     return torch.where(tables.mirrored[turn], last - taken, taken)
 
@@ -107,7 +108,7 @@ def unfold_logits(logits: Tensor, turn: Tensor) -> Tensor:
     """Logits of the world's bins [..., 36] from own ones."""
     if logits.shape[-1:] != (LOGITS,):
         raise ValueError(f"logits: shape {tuple(logits.shape)}; the last axis must be {LOGITS}: {HEADS}")
-    return logits.gather(-1, _tables(logits.device).logit[turn])
+    return logits.gather(-1, turn_tables(logits.device).logit[turn])
 
 
 def fold_sequence(sequence: TrajectorySequence) -> TrajectorySequence:

@@ -6,6 +6,6 @@ from league.arena.world import kernels
 from league.runners import actor_process
 
 kernels("last_standing_kernel")
-from league import layer_kernel, sampling_kernel  # noqa: E402 - after the folder of compiled code is named
+from league import fold_kernel, layer_kernel, sampling_kernel  # noqa: E402 - after the folder of compiled code is named
 
-__all__ = ["actor_process", "layer_kernel", "sampling_kernel"]
+__all__ = ["actor_process", "fold_kernel", "layer_kernel", "sampling_kernel"]

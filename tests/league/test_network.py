@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from league.codec import BINS, HEADS, LOGITS, OBSERVATION_SIZE
-from league.forward import Forward
+from league import symmetry
+from league.codec import BINS, FIELD, HEADS, LOGITS, OBSERVATION_SIZE
+from league.forward import Forward, fold_rows, fold_taken, unfold_rows
 from league.network import GROUPS, HEAD_SLICES, ActorCritic, action_log_prob, log_softmax_heads, spread_heads
 from league.symmetry import fold
 
@@ -131,3 +132,26 @@ def test_numpys_forward_pass_is_the_networks() -> None:
         network.actor[4].bias += 1.0  # it answers with the weights as they are now
         after = network.logits(seen)
     np.testing.assert_allclose(forward(seen.numpy()), after, rtol=1e-5, atol=1e-5)
+
+
+def test_compiled_folding_is_the_readable_one() -> None:
+    random = np.random.default_rng(0)
+    seen = random.standard_normal((500, OBSERVATION_SIZE)).astype(np.float32)
+    seen[:50, [FIELD["enemy_dx"], FIELD["enemy_dy"]]] = 0.0  # alone: the zone tells
+    seen[50, :] = np.nan
+    own, turns = fold_rows(seen)
+    expected, turn = symmetry.fold(torch.from_numpy(seen))
+    np.testing.assert_array_equal(own, expected)
+    np.testing.assert_array_equal(turns, turn)
+    assert set(turns.tolist()) == set(range(symmetry.TURNS))
+    action = (random.random((500, H)) * BINS).astype(np.int8)
+    mask, log_prob = random.random((500, H)) > 0.3, random.random((500, H)).astype(np.float32)
+    taken = fold_taken(turns, action, mask, log_prob)
+    readable = [
+        symmetry.fold_actions(torch.from_numpy(action), turn),
+        *(symmetry.fold_heads(torch.from_numpy(a), turn) for a in (mask, log_prob)),
+    ]
+    for mine, theirs in zip(taken, readable, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    logits = random.standard_normal((500, LOGITS)).astype(np.float32)
+    np.testing.assert_array_equal(unfold_rows(logits, turns), symmetry.unfold_logits(torch.from_numpy(logits), turn))
