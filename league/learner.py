@@ -81,6 +81,7 @@ class LeagueLearner:
         if self.updates < self.settings.critic_first:
             for parameter in self._parameters[0]:
                 parameter.grad = torch.zeros_like(parameter)
+        self._optimiser.param_groups[0]["lr"] = self.settings.learning_rate_at(self.fresh_frames)
         self._optimiser.step()
         weight = self.loss.kl_weight_at(self.fresh_frames)
         self.frames += int(parts["frames"])

@@ -106,6 +106,19 @@ def test_the_kl_weight_falls_by_fresh_frames(play: TrajectorySequence) -> None:
     assert [one.update(play)["kl_weight"] for _ in range(3)] == pytest.approx([0.4, 0.2, 0.0], abs=0.01)
 
 
+def test_the_policys_learning_rate_falls_by_fresh_frames(play: TrajectorySequence) -> None:
+    settings = replace(UPDATE, learning_rate=4e-4, learning_rate_end=1e-4, decay_frames=1000)
+    assert [settings.learning_rate_at(frames) for frames in (0, 500, 1000, 9000)] == pytest.approx([4e-4, 2.5e-4, 1e-4, 1e-4])
+    moved: list[float] = []
+    for frames in (0, 2000):  # learnt from, each twice
+        one = LeagueLearner(network(), network(1), LossSettings(), settings)
+        one.frames = frames
+        before = one.weights()["actor.0.bias"]
+        one.update(play)
+        moved.append(float(np.abs(one.weights()["actor.0.bias"] - before).max()))
+    assert moved[1] == pytest.approx(moved[0] / 4, rel=0.05)
+
+
 def test_saved_and_restored_it_makes_the_same_updates(play: TrajectorySequence, tmp_path: Path) -> None:
     one = learner()
     one.save(tmp_path / "before")

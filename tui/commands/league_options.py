@@ -15,7 +15,7 @@ from tui.commands.invocation import UsageError
 if TYPE_CHECKING:
     from data.progress import Progress, Report
     from data.workspace import Workspace
-    from league.losses import LossSettings
+    from league.losses import LossSettings, UpdateSettings
 
 RunnerName = Annotated[
     Literal["processes", "in-process", "ray"],
@@ -37,7 +37,7 @@ LearnerUpdates = Annotated[
 Actors = Annotated[int, typer.Option("--actors", min=1, max=1024, help="processes that play")]
 Worlds = Annotated[int, typer.Option("--worlds", min=1, max=100_000, help="matches that each plays at once")]
 Ships = Annotated[int, typer.Option("--ships", min=2, max=8, help="ships in a match")]
-Lr = Annotated[float, typer.Option("--lr", min=1e-9, max=1.0, help="learning rate")]
+Lr = Annotated[float, typer.Option("--lr", min=1e-9, max=1.0, help="learning rate at the first frame; it falls to a fifth")]
 Sequences = Annotated[int, typer.Option("--sequences", min=1, max=100_000, help="sequences in one update")]
 Unroll = Annotated[int, typer.Option("--unroll", min=1, max=10_000, help="steps of a sequence")]
 Reuse = Annotated[int, typer.Option("--replay-reuse", min=1, max=1000, help="how often a sequence is learnt from")]
@@ -55,6 +55,13 @@ def loss_settings(upgo_coef: float, kl_coef: float, entropy_coef: float, traces:
     from league.losses import LossSettings
 
     return LossSettings(upgo_weight=upgo_coef, kl_weight=kl_coef, kl_weight_end=kl_coef / 10, entropy_weight=entropy_coef, traces=traces)
+
+
+def update_settings(lr: float, unroll: int, sequences: int, replay_reuse: int) -> UpdateSettings:
+    """Updates as the options say; the learning rate falls to a fifth, as by default."""
+    from league.losses import UpdateSettings
+
+    return UpdateSettings(learning_rate=lr, learning_rate_end=lr / 5, unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse)
 
 
 def one_thread() -> None:

@@ -33,6 +33,7 @@ from tui.commands.league_options import (
     policy,
     policy_path,
     stoppable_work,
+    update_settings,
 )
 from tui.commands.options import Json
 
@@ -80,7 +81,6 @@ def refine(
     Against scripted pilots it is judged before, between and after, in the same worlds. Ctrl-C keeps what was learnt; --resume goes
     on as if it had never stopped.
     """
-    from league.losses import UpdateSettings
     from league.refine import refine as run
     from league.refine_settings import RefineSettings
 
@@ -102,7 +102,7 @@ def refine(
         pseudo_reward_scale=pseudo_reward_scale,
         draw_reward=draw_reward,
         loss=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
-        update=UpdateSettings(learning_rate=lr, unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse),
+        update=update_settings(lr, unroll, sequences, replay_reuse),
         evaluate_every=evaluate_every,
         evaluate_matches=evaluate_matches,
         seed=seed,

@@ -33,6 +33,7 @@ from tui.commands.league_options import (
     one_thread,
     policy,
     stoppable_work,
+    update_settings,
 )
 from tui.commands.options import Headless, Json
 
@@ -86,7 +87,6 @@ def run(
     from league.league import run_league
     from league.league_run import LeagueRun
     from league.live import LiveFile
-    from league.losses import UpdateSettings
     from league.matchmaking import LeagueSettings
     from league.report import make_report
     from tui.commands.running import Signals
@@ -117,7 +117,7 @@ def run(
             exploiter_most_frames=exploiter_frames[1],
         ),
         losses=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
-        updates=UpdateSettings(learning_rate=lr, unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse),
+        updates=update_settings(lr, unroll, sequences, replay_reuse),
     )
     one_thread()
     with Signals() as signals, LeagueView(plain=headless or as_json) as view, LiveFile(folder, view) as live:
