@@ -126,7 +126,9 @@ class Rewatch:
             gap = sum(others) / len(others) - ratings[best[0]] if others else 0.0
             if gap > 0 and (found is None or gap > found[0]):
                 found = gap, int(row["match"]), best[0]
-        return found and Chosen(found[1], f"the biggest upset: {found[2]} won, {found[0]:.0f} points beneath the mean of the others")
+        if found is None:
+            return None
+        return Chosen(found[1], f"the biggest upset: {found[2]} won, {found[0]:.0f} points beneath the mean of the others")
 
     def _closest(self, rows: Sequence[Mapping[str, Any]], kept: bool) -> Chosen | None:
         """With moves: whose winner had least left. Without: a draw, else the longest."""
