@@ -114,7 +114,7 @@ def _block(
             cursor = _cursor(world, dice)
             coded = dice.random() < coded_share
             image = _coded_picture(world, renderer, cursor, dice) if coded else renderer.picture(world, 0, cursor)
-            classes, truth = _visible(*boxes(world, 0, look))
+            classes, truth = visible(*boxes(world, 0, look))
             yield LabelledPicture(image, classes, truth, coded, world, look.name)
             made += 1
 
@@ -218,7 +218,7 @@ def _write_block(job: tuple[Path, str, int, int, int]) -> Iterator[None]:
             kept.cache_clear()
 
 
-def _visible(classes: I32, boxes: F32) -> tuple[I32, F32]:
+def visible(classes: I32, boxes: F32) -> tuple[I32, F32]:
     """Leave out what is wholly hidden: destination marks under loot, marks and shots under ships (drawn in that order).
     A label on what cannot be seen teaches a detector to guess."""
     places = boxes[:, :2] * np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
