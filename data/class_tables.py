@@ -51,11 +51,11 @@ class ClassTables:
 
 def class_tables(profile: GameProfile) -> ClassTables:
     """The tables of ``profile``, kept on it. A copy with other classes gets its own."""
-    found: ClassTables | None = profile.__dict__.get(_KEPT)
+    found: ClassTables | None = vars(profile).get(_KEPT)
     if found is None or found.profile is not profile:
         found = _made(profile)
         # Not a field: neither compared nor written, and gone with the profile.
-        profile.__dict__[_KEPT] = found
+        vars(profile)[_KEPT] = found
     return found
 
 

@@ -188,7 +188,7 @@ def summary_vectors(steps: Steps, rows: I64) -> F32:
     enemy: Bool = mine[:, enemies].any(1)
     enemy_distance = np.where(enemy, distance, np.inf)
     if scene.near.shape[1]:
-        any_enemy = enemy.any(1)
+        any_enemy = np.asarray(enemy.any(1), np.bool_)
         pick = scene.rows, enemy_distance.argmin(1)
         direction = np.where(any_enemy[:, None], scene.relative[pick], 0.0)
         closing = np.where(any_enemy, scene.closing[pick], 0.0)
@@ -197,7 +197,7 @@ def summary_vectors(steps: Steps, rows: I64) -> F32:
     threats = (enemy_distance < profile.threat_range).sum(1)
     lock_distance = np.where(locked, distance, np.inf).min(1, initial=np.inf)
     parts += [bounded(direction, 1), closing[:, None], np.minimum(threats / 4.0, 4.0)[:, None]]
-    parts += [locked.any(1)[:, None], nearness(lock_distance)[:, None]]
+    parts += [np.asarray(locked.any(1), np.bool_)[:, None], nearness(lock_distance)[:, None]]
     parts += [(locked[:, None] & mine[:, enemies]).any(2)]
     parts += [nearness(np.where(mine[:, enemies] & ~locked[:, None], distance[:, None], np.inf).min(2, initial=np.inf))]
     parts += [of_danger(scene)]

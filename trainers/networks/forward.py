@@ -144,7 +144,7 @@ class ExecutorForward:
         along[away[:, 0] <= 0.01] = (1.0, 0.0)  # the ship itself looks to the right
         offset = _PLACES + np.float32(PLACE_REACH) * place_KM2
         x, y, ahead, aside = along[:, :1], along[:, 1:], offset[..., 0], offset[..., 1]
-        found = np.empty_like(offset)
+        found: Floats = np.empty(place_KM2.shape, np.float32)
         found[..., 0] = anchor[:, :1] + ahead * x - aside * y
         found[..., 1] = anchor[:, 1:] + ahead * y + aside * x
         return found.reshape(-1, 2)

@@ -102,7 +102,8 @@ class Trunk:
         )
 
     def __call__(self, x_TW: Floats, causal: bool = False) -> Floats:
-        x_TW = x_TW - np.add.reduce(x_TW, 1, keepdims=True) / np.float32(x_TW.shape[1])
+        total: Any = np.add.reduce(x_TW, 1, keepdims=True)
+        x_TW = x_TW - total / np.float32(x_TW.shape[1])
         for qkv, out, feed in self._layers:
             x_TW += out(self._attend(qkv(scaled(x_TW)), causal))
             x_TW += feed(scaled(x_TW))
@@ -119,7 +120,7 @@ class Trunk:
             scores = np.where(np.tri(t, dtype=bool), scores, np.float32(-np.inf))
         scores -= np.maximum.reduce(scores, 2, keepdims=True)
         np.exp(scores, out=scores)
-        weighed = scores @ v
+        weighed: Any = scores @ v
         weighed /= np.add.reduce(scores, 2, keepdims=True)
         return weighed.transpose(1, 0, 2).reshape(t, width)
 
