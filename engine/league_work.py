@@ -52,12 +52,13 @@ def imitate(report: Report, workspace: str, folder: str, resume: bool = False, *
 
     asked: ``pilot_matches``, ``judge_matches``, and fields of ``ImitationSettings``.
     """
+    from league import threads
     from league.first_policy import FirstPolicySettings, make_first_policy, usual_folders
     from league.imitate import ImitationSettings
 
     path = Path(folder) / SUPERVISED
     report(Progress("gathering play", 0.0, run_dir=folder))
-    _one_thread()
+    threads.one_thread()
     chosen, matches = ImitationSettings(**_of(ImitationSettings, asked)), int(asked.get("pilot_matches", 500))
     if resume:
         chosen, matches = _imitation_of(Path(folder), chosen.epochs)
@@ -75,11 +76,12 @@ def imitate(report: Report, workspace: str, folder: str, resume: bool = False, *
 
 def refine(report: Report, workspace: str, folder: str, supervised: str = "", resume: bool = False, **asked: Any) -> str:
     """Refine a policy by playing, in ``folder``. asked: fields of ``RefineSettings``; ``opponents`` with commas."""
+    from league import threads
     from league.refine import refine as run
     from league.refine_settings import RefineSettings
 
     report(Progress("starting", 0.0, run_dir=folder))
-    _one_thread()
+    threads.one_thread()
     if isinstance(asked.get("opponents"), str):
         asked["opponents"] = tuple(name.strip() for name in asked["opponents"].split(",") if name.strip())
     if resume:
@@ -102,6 +104,7 @@ def league(report: Report, workspace: str, folder: str, supervised: str = "", re
 
     Going on with one, only ``rounds`` and ``runner`` of what is asked count.
     """
+    from league import threads
     from league.league import run_league
     from league.league_run import LeagueRun
     from league.live import LiveFile
@@ -110,7 +113,7 @@ def league(report: Report, workspace: str, folder: str, supervised: str = "", re
 
     where = Path(folder)
     report(Progress("starting", 0.0, run_dir=folder))
-    _one_thread()
+    threads.one_thread()
     if resume:
         settings = _league_of(where, asked)
     else:
@@ -136,13 +139,6 @@ def _of(kind: type[Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """What of ``asked`` is a field of that dataclass."""
     names = {f.name for f in fields(kind)}
     return {name: value for name, value in asked.items() if name in names}
-
-
-def _one_thread() -> None:
-    """The league's networks are small: a second thread of torch costs more than it gives, and takes the actors' core."""
-    import torch
-
-    torch.set_num_threads(1)
 
 
 def _with_folder(report: Report, folder: str) -> Report:
