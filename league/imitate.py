@@ -241,11 +241,8 @@ def _card(run: _Run, about: Mapping[str, Any]) -> dict[str, Any]:
     digest.update(json.dumps(run.frames.names).encode())
     return {
         "card_version": CARD_VERSION,
-        "kind": KIND,
+        **made_for(),
         "role": "pi_sup",
-        "rules_version": RULES_VERSION,
-        "observation_version": observation_version(),
-        "network_version": NETWORK_VERSION,
         "hidden": run.settings.hidden,
         "recipe": {**asdict(run.settings), "loss": "cross-entropy of each head, masked", "data": digest.hexdigest()[:16]},
         "split": {"train_frames": len(run.train), "validation_frames": len(run.validation), "episodes": len(run.frames.names)},
@@ -292,6 +289,16 @@ def _put(network: nn.Module, tensors: Mapping[str, Any], where: Path) -> None:
     network.load_state_dict({key: torch.from_numpy(np.array(values)) for key, values in fitted.items()})
 
 
+def made_for() -> dict[str, Any]:
+    """What stands in the card of every policy of the league: where this differs it does not fit."""
+    return {
+        "kind": KIND,
+        "rules_version": RULES_VERSION,
+        "observation_version": observation_version(),
+        "network_version": NETWORK_VERSION,
+    }
+
+
 def load_policy(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
     """A policy of the league and its card; ``path`` without suffix.
 
@@ -299,12 +306,7 @@ def load_policy(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
     network, and when the file is torn or missing.
     """
     found = load(path)
-    here = {
-        "kind": KIND,
-        "rules_version": RULES_VERSION,
-        "observation_version": observation_version(),
-        "network_version": NETWORK_VERSION,
-    }
+    here = made_for()
     wrong = [f"{key}: made with {found.card.get(key)}, here {value}" for key, value in here.items() if found.card.get(key) != value]
     hidden = found.card.get("hidden")
     if not isinstance(hidden, int) or not 1 <= hidden <= 4096:

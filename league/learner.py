@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from data.checkpoint import CARD_VERSION, CheckpointError, fit_tensors, load, save
-from league.arena.last_standing_rules import RULES_VERSION
 from league.gradients import UpdateGradient
-from league.imitate import KIND
+from league.imitate import made_for
 from league.losses import REFERENCE_LOGITS, LossSettings, UpdateSettings
-from league.network import NETWORK_VERSION, ActorCritic
+from league.network import ActorCritic
 from league.store import weights_hash
 from league.symmetry import fold
-from league.trajectories import TrajectorySequence, observation_version
+from league.trajectories import TrajectorySequence
 
 _OPTIMISER: Final = "optimiser/"
 Weights = Mapping[str, NDArray[Any]]
@@ -128,11 +127,8 @@ class LeagueLearner:
         """What is checked when a policy is loaded, and what it was made with."""
         return {
             "card_version": CARD_VERSION,
-            "kind": KIND,
+            **made_for(),
             "role": role,
-            "rules_version": RULES_VERSION,
-            "observation_version": observation_version(),
-            "network_version": NETWORK_VERSION,
             "hidden": self.network.hidden,
             "recipe": {"loss": asdict(self.loss), "update": asdict(self.settings), "gamma": self.gamma},
             "reference": "" if self.reference is None else weights_hash(_arrays(self.reference)),
@@ -146,7 +142,7 @@ class LeagueLearner:
         mine = self.card("")
         wrong = [
             f"{key}: made with {found.card.get(key)}, here {mine[key]}"
-            for key in ("kind", "rules_version", "observation_version", "network_version", "hidden", "recipe", "reference")
+            for key in (*made_for(), "hidden", "recipe", "reference")
             if found.card.get(key) != mine[key]
         ]
         state = found.card.get("state")

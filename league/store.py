@@ -34,10 +34,7 @@ from data import checkpoint
 from data.checkpoint import CARD_VERSION, CheckpointError
 from data.files import replace_path, set_aside, sync_folder, write_whole
 from data.locks import try_lock
-from league.arena.last_standing_rules import RULES_VERSION
-from league.imitate import KIND
-from league.network import NETWORK_VERSION
-from league.trajectories import observation_version
+from league.imitate import made_for
 
 FORMAT_VERSION: Final = 1
 STATE, PREVIOUS, SUMMARY = "league_state.json", "league_state.previous.json", "summary.json"
@@ -317,11 +314,8 @@ class LeagueStore:
                     replace_path(f"{path}{suffix}", f"{path}.other-{found[:8] or 'torn'}{suffix}")
         card = {
             "card_version": CARD_VERSION,
-            "kind": KIND,
+            **made_for(),
             "role": "snapshot",
-            "rules_version": RULES_VERSION,
-            "observation_version": observation_version(),
-            "network_version": NETWORK_VERSION,
             "hidden": len(weights["actor.0.bias"]),
             "snapshot": snapshot,
             "weights_hash": wanted,

@@ -66,7 +66,7 @@ class PageReader:
             self.lines = page(self.kind, self.folder, asked)
         except Exception as error:  # of files that anyone may have written: told, and tried again when they change
             log.warning("%s cannot be shown: %s", self.folder, one_line(error))
-            self.lines = (Text(f"{asked.look.glyphs.failed} {self.folder} cannot be shown: {one_line(error)}", asked.look.palette.bad),)
+            self.lines = (Text(f"{asked.look.glyphs.failed} cannot be shown: {one_line(error)} ({self.folder})", asked.look.palette.bad),)
         return True
 
     def _signature(self) -> tuple[object, ...]:

@@ -23,4 +23,4 @@ def probe(address: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(probe(sys.argv[1])), flush=True)
+    sys.stdout.write(json.dumps(probe(sys.argv[1])) + "\n")

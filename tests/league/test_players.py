@@ -9,12 +9,10 @@ import pytest
 import torch
 
 from data.checkpoint import CheckpointError, save
-from league.arena.last_standing_rules import RULES_VERSION
 from league.codec import BINS, HEADS, OBSERVATION_SIZE
-from league.imitate import KIND
-from league.network import HEAD_SLICES, NETWORK_VERSION, ActorCritic
+from league.imitate import made_for
+from league.network import HEAD_SLICES, ActorCritic
 from league.players import PlayerError, PolicyPlayer, judge, load_player
-from league.trajectories import observation_version
 
 
 def network_that(**wanted: int) -> ActorCritic:
@@ -30,14 +28,7 @@ def network_that(**wanted: int) -> ActorCritic:
 
 def test_scripts_and_policies_are_found_by_name(tmp_path: Path) -> None:
     network = network_that(fire=1)
-    card = {
-        "card_version": 1,
-        "kind": KIND,
-        "rules_version": RULES_VERSION,
-        "observation_version": observation_version(),
-        "network_version": NETWORK_VERSION,
-        "hidden": 8,
-    }
+    card = {"card_version": 1, **made_for(), "hidden": 8}
     save(tmp_path / "pi", {name: values.numpy() for name, values in network.state_dict().items()}, card)
     seen = np.zeros((3, 2, OBSERVATION_SIZE), np.float32)
     for name in ("expert", str(tmp_path / "pi"), str(tmp_path / "pi.safetensors")):

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from data.checkpoint import load, save
-from league.arena.last_standing_rules import RULES_VERSION
-from league.imitate import KIND
-from league.network import NETWORK_VERSION, ActorCritic
-from league.trajectories import observation_version
+from league.imitate import made_for
+from league.network import ActorCritic
 from tui.cli import main
 
 Run = Callable[..., int]
@@ -40,14 +38,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """``secondseat league`` in a workspace with a policy ``first/pi_sup``."""
     folder = tmp_path / "w" / "models" / "league" / "first"
     folder.mkdir(parents=True)
-    card = {
-        "card_version": 1,
-        "kind": KIND,
-        "rules_version": RULES_VERSION,
-        "observation_version": observation_version(),
-        "network_version": NETWORK_VERSION,
-        "hidden": 8,
-    }
+    card = {"card_version": 1, **made_for(), "hidden": 8}
     save(folder / "pi_sup", {name: values.numpy() for name, values in ActorCritic(8).state_dict().items()}, card)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

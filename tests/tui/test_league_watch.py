@@ -11,10 +11,8 @@ import pytest
 
 from data.checkpoint import save
 from league.arena import last_standing_window
-from league.arena.last_standing_rules import RULES_VERSION
-from league.imitate import KIND
-from league.network import NETWORK_VERSION, ActorCritic
-from league.trajectories import observation_version
+from league.imitate import made_for
+from league.network import ActorCritic
 from tui.cli import main
 
 Run = Callable[..., int]
@@ -31,14 +29,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def policy(tmp_path: Path) -> Path:
     """A policy in the workspace's models."""
     folder = tmp_path / "w" / "models" / "league" / "first"
-    card = {
-        "card_version": 1,
-        "kind": KIND,
-        "rules_version": RULES_VERSION,
-        "observation_version": observation_version(),
-        "network_version": NETWORK_VERSION,
-        "hidden": 8,
-    }
+    card = {"card_version": 1, **made_for(), "hidden": 8}
     folder.mkdir(parents=True)
     save(folder / "pi_sup", {name: values.numpy() for name, values in ActorCritic(8).state_dict().items()}, card)
     return folder / "pi_sup.safetensors"
