@@ -19,10 +19,9 @@ from torch import Tensor, nn
 from data.checkpoint import CARD_VERSION, CheckpointError, fit_tensors, load, save
 from league.gradients import UpdateGradient
 from league.imitate import made_for
-from league.losses import REFERENCE_LOGITS, LossSettings, UpdateSettings
+from league.losses import LossSettings, UpdateSettings
 from league.network import ActorCritic
 from league.store import weights_hash
-from league.symmetry import fold
 from league.trajectories import TrajectorySequence
 
 _OPTIMISER: Final = "optimiser/"
@@ -87,14 +86,6 @@ class LeagueLearner:
         self.version += 1
         self.updates += 1
         return {**parts, "gradient_norm": norms[0], "kl_weight": weight}
-
-    def with_reference(self, sequence: TrajectorySequence) -> TrajectorySequence:
-        """The same with the reference's logits in its extras: computed once, however often it is learnt from."""
-        if self.reference is not None and REFERENCE_LOGITS not in sequence.extras:
-            with torch.no_grad():
-                logits = self.reference.actor(fold(torch.from_numpy(sequence.observation))[0])
-            sequence.extras[REFERENCE_LOGITS] = np.ascontiguousarray(logits.numpy())
-        return sequence
 
     def weights(self) -> dict[str, NDArray[Any]]:
         """Copies."""
