@@ -28,10 +28,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 
-from league.codec import BINS, HEADS, LOGITS, OBSERVATION_SIZE
+from league.codec import BINS, HEADS, LOGITS
 from league.learner import LeagueLearner
 from league.losses import REFERENCE_LOGITS, LossSettings, UpdateSettings, evaluate, update_loss
 from league.network import ActorCritic
+from league.privileged import TOLD_SIZE
 from league.threads import one_thread
 from league.trajectories import TrajectorySequence
 
@@ -42,7 +43,7 @@ def random_play(steps: int, sequences: int) -> TrajectorySequence:
     """What an actor stores; an end every 200 frames, a head in ten without effect."""
     random, shape = np.random.default_rng(0), (steps, sequences)
     return TrajectorySequence(
-        observation=random.standard_normal((*shape, OBSERVATION_SIZE), np.float32),
+        observation=random.standard_normal((*shape, TOLD_SIZE), np.float32),
         action=(random.random((*shape, len(HEADS))) * BINS).astype(np.int8),
         head_mask=random.random((*shape, len(HEADS))) > 0.1,
         behaviour_log_prob=(0.05 * random.standard_normal((*shape, len(HEADS))) - np.log(BINS)).astype(np.float32),
@@ -50,7 +51,7 @@ def random_play(steps: int, sequences: int) -> TrajectorySequence:
         terminated=random.random(shape) < 1 / 200,
         truncated=np.zeros(shape, np.bool_),
         living=np.ones(shape, np.bool_),
-        bootstrap_observation=random.standard_normal((sequences, OBSERVATION_SIZE), np.float32),
+        bootstrap_observation=random.standard_normal((sequences, TOLD_SIZE), np.float32),
         extras={REFERENCE_LOGITS: 0.1 * random.standard_normal((*shape, LOGITS), np.float32)},
     )
 

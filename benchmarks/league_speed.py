@@ -118,7 +118,7 @@ def plain_loop(network: ActorCritic, worlds: int, ships: int) -> Callable[[], tu
     def play() -> dict[str, torch.Tensor]:
         taken: list[tuple[Any, ...]] = []
         for _ in range(UNROLL):
-            seen = torch.from_numpy(game.build_observation(state))
+            seen = torch.from_numpy(game.build_told(state))
             living = torch.from_numpy(~game.decided(state))
             chosen = network.act(seen)
             with torch.no_grad():
@@ -134,7 +134,7 @@ def plain_loop(network: ActorCritic, worlds: int, ships: int) -> Callable[[], tu
 
     def advantages(told: dict[str, torch.Tensor]) -> torch.Tensor:
         with torch.no_grad():
-            following = network(torch.from_numpy(game.build_observation(state)))[1]
+            following = network(torch.from_numpy(game.build_told(state)))[1]
         found, last = torch.zeros_like(told["value"]), torch.zeros_like(following)
         for t in range(UNROLL - 1, -1, -1):
             on = (~told["ended"][t]).float()

@@ -13,7 +13,7 @@ _ZERO = np.float32(0.0)
 
 
 def _fold(observation, field, sign, own, turns):
-    """``own`` [M, 19] and ``turns`` [M] of ``observation`` [M, 19]."""
+    """``own`` and ``turns`` [M] of ``observation``, both [M, 19 or 88]."""
     for n in range(observation.shape[0]):
         x, y = observation[n, _X], observation[n, _Y]
         if x == _ZERO and y == _ZERO:

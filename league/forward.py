@@ -51,7 +51,7 @@ def _folding() -> tuple[Any, _Turns]:
 
 
 def fold_rows(observation: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """``league.symmetry.fold`` of observations [M, 19]."""
+    """``league.symmetry.fold`` of observations [M, 19], or of all that is told [M, 88]."""
     kernel, tables = _folding()
     seen = np.ascontiguousarray(observation)
     own, turns = np.empty_like(seen), np.empty(len(seen), np.int64)

@@ -23,6 +23,7 @@ from league.codec import HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
 from league.forward import BLOCK, Floats, Layers, fold_rows, fold_taken, layer_kernel
 from league.losses import REFERENCE_LOGITS, LossSettings, evaluate, update_loss
 from league.network import GROUPS, HEAD_SLICES, ActorCritic
+from league.privileged import TOLD_SIZE
 from league.symmetry import fold
 from league.trajectories import TrajectorySequence
 
@@ -65,8 +66,8 @@ class _Memory:
 class _Passed(NamedTuple):
     """What a forward pass leaves for the backward one."""
 
-    seen: Floats
-    """[R, 19], in the ship's own frame, as everything here."""
+    seen: dict[str, Floats]
+    """Of ``actor`` [N, 19] and ``critic`` [R, 88], in the ship's own frame, as everything here."""
     hidden: dict[str, tuple[Floats, Floats]]
     """Of ``actor`` (frames alone) and ``critic`` (all rows), both layers."""
     out: Floats
@@ -99,7 +100,7 @@ class UpdateGradient:
         kl_weight = settings.kl_weight_at(frames_learnt)
         logits = _reference_logits(batch, reference)
         found = None
-        if batch.living.any() and (logits is not None or not kl_weight):
+        if batch.living.any() and batch.observation.shape[2] == TOLD_SIZE and (logits is not None or not kl_weight):
             with np.errstate(all="ignore"):  # broken numbers are found by the loss
                 own = _own_frame(batch)
                 passed = self._forward(own)
@@ -121,13 +122,15 @@ class UpdateGradient:
         """Frames, then what came after the last of each column, then after each truncated step."""
         frames, columns = batch.living.size, batch.columns
         rows = frames + columns + len(batch.final_at)
-        seen = self._memory.take("seen", rows, OBSERVATION_SIZE)
-        seen[:frames] = batch.observation.reshape(frames, OBSERVATION_SIZE)
-        seen[frames : frames + columns] = batch.bootstrap_observation
-        seen[frames + columns :] = batch.final_observation
+        told = self._memory.take("told", rows, TOLD_SIZE)
+        told[:frames] = batch.observation.reshape(frames, TOLD_SIZE)
+        told[frames : frames + columns] = batch.bootstrap_observation
+        told[frames + columns :] = batch.final_observation
+        seen = self._memory.take("seen", frames, OBSERVATION_SIZE)
+        seen[:] = told[:frames, :OBSERVATION_SIZE]
         out = self._memory.take("out", LOGITS + 1, rows)
-        actor = self._through("actor", seen[:frames], out[:LOGITS, :frames])
-        return _Passed(seen, {"actor": actor, "critic": self._through("critic", seen, out[LOGITS:])}, out)
+        actor = self._through("actor", seen, out[:LOGITS, :frames])
+        return _Passed({"actor": seen, "critic": told}, {"actor": actor, "critic": self._through("critic", told, out[LOGITS:])}, out)
 
     def _through(self, part: str, seen: Floats, out: Floats) -> tuple[Floats, Floats]:
         """The layers of one part, from ``seen`` to ``out`` [its outputs, rows]."""
@@ -164,7 +167,7 @@ class UpdateGradient:
             found.weight_2[:] += np.matmul(two.T, hidden_1[block], out=parts[2])
             np.matmul(two, weights.weight_2, out=one)
             layer.cut_back(one, hidden_1[block], found.bias_1)
-            found.weight_1[:] += np.matmul(one.T, passed.seen[block], out=parts[0])
+            found.weight_1[:] += np.matmul(one.T, passed.seen[part][block], out=parts[0])
         np.sum(gradient, axis=1, out=found.bias_3)
 
 
@@ -192,7 +195,7 @@ def _reference_logits(batch: TrajectorySequence, reference: ActorCritic | None) 
         if reference is None:
             return None
         with torch.no_grad():
-            stored = reference.actor(fold(torch.from_numpy(np.ascontiguousarray(batch.observation)))[0]).numpy()
+            stored = reference.actor(fold(torch.from_numpy(np.ascontiguousarray(batch.seen)))[0]).numpy()
     return np.ascontiguousarray(stored, np.float32).reshape(batch.living.size, LOGITS)
 
 

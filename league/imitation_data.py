@@ -67,7 +67,7 @@ def frames_of(sequences: Sequence[TrajectorySequence]) -> Frames:
             before = np.where(follows[steps, column], index - 1, -1)
             parts.append(
                 (
-                    sequence.observation[steps, column],
+                    sequence.seen[steps, column],
                     sequence.action[steps, column],
                     sequence.head_mask[steps, column],
                     before,

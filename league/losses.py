@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from league import returns
-from league.codec import BINS, HEAD_NAMES, HEADS, LOGITS
+from league.codec import BINS, HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
 from league.network import GROUPS, ActorCritic, action_log_prob, log_softmax_heads, spread_heads
 from league.symmetry import fold_sequence
 from league.trajectories import TrajectorySequence
@@ -193,7 +193,7 @@ def evaluate(network: ActorCritic, sequence: TrajectorySequence, reference: Acto
         at = tensor(sequence.final_at).long()
         next_values[at[:, 0], at[:, 1]] = beyond[sequence.columns :]
         stored = sequence.extras.get(REFERENCE_LOGITS)
-        reference_logits = None if reference is None or stored is not None else reference.actor(observation)
+        reference_logits = None if reference is None or stored is not None else reference.actor(observation[..., :OBSERVATION_SIZE])
         if stored is not None:
             reference_logits = tensor(stored)
     told = {name: tensor(getattr(sequence, name)) for name in _STORED}

@@ -1,10 +1,10 @@
-"""The ship's mind: 19 numbers in, logits of seven small choices and one value out.
+"""The ship's mind: 19 numbers in, logits of seven small choices out; and, for those who train it, what a moment is worth.
 
 A plain torso (19 -> 128 -> 128) under one linear layer that holds all heads side by side, so that a decision is three matrix
-products; the value has layers of its own, since a gradient that fits both would have to weigh them against each other
-(Andrychowicz et al., 2021, recommend it too). Both see the ship's own frame (``league.symmetry``): what is learnt in one of eight
-mirrored views holds in all of them. Shapes: ``[...]`` any leading axes; ``LOGITS`` = 36 bins side by side in the order of
-``league.codec.HEADS``; H = 7 heads.
+products. The value has layers of its own, since a gradient that fits both would have to weigh them against each other
+(Andrychowicz et al., 2021, recommend it too), and is told more than the ship sees (``league.privileged``). Both see the ship's own frame
+(``league.symmetry``): what is learnt in one of eight mirrored views holds in all of them. Shapes: ``[...]`` any leading axes;
+``LOGITS`` = 36 bins side by side in the order of ``league.codec.HEADS``; H = 7 heads.
 
 Log-probabilities that actors store come from the very logits that were sampled, in the same precision and under the same
 mask; a learner that computes them again from the same weights gets a ratio of 1.
@@ -20,9 +20,10 @@ import torch
 from torch import Tensor, nn
 
 from league.codec import HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
+from league.privileged import TOLD_SIZE
 from league.symmetry import fold, unfold_logits
 
-NETWORK_VERSION: Final = 2
+NETWORK_VERSION: Final = 3
 """Weights of another version do not fit."""
 
 _SIZES: Final = list(HEADS.values())
@@ -101,10 +102,10 @@ class Decision(NamedTuple):
     """[..., LOGITS], those that were sampled."""
 
 
-def _layers(hidden: int, out: int) -> nn.Sequential:
+def _layers(told: int, hidden: int, out: int) -> nn.Sequential:
     """Two hidden layers (orthogonal weights; Saxe et al., 2014) and a linear one with small weights."""
     layers = nn.Sequential(
-        nn.Linear(OBSERVATION_SIZE, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, out)
+        nn.Linear(told, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, out)
     )
     for layer, gain in ((layers[0], 2**0.5), (layers[2], 2**0.5), (layers[4], 0.01)):
         nn.init.orthogonal_(layer.weight, gain)  # pyright: ignore[reportArgumentType]
@@ -115,14 +116,14 @@ def _layers(hidden: int, out: int) -> nn.Sequential:
 def shapes_of(hidden: int) -> dict[str, tuple[int, ...]]:
     """Of all weights by name, as a state dict has them."""
     shapes: dict[str, tuple[int, ...]] = {}
-    for part, out in (("actor", LOGITS), ("critic", 1)):
-        for layer, (rows, columns) in zip((0, 2, 4), ((hidden, OBSERVATION_SIZE), (hidden, hidden), (out, hidden)), strict=True):
+    for part, told, out in (("actor", OBSERVATION_SIZE, LOGITS), ("critic", TOLD_SIZE, 1)):
+        for layer, (rows, columns) in zip((0, 2, 4), ((hidden, told), (hidden, hidden), (out, hidden)), strict=True):
             shapes |= {f"{part}.{layer}.weight": (rows, columns), f"{part}.{layer}.bias": (rows,)}
     return shapes
 
 
 class ActorCritic(nn.Module):
-    """Factorised actor-critic on the 19-number observation.
+    """Factorised actor-critic: the policy on the 19-number observation, the value on that and the privileged numbers.
 
     ``hidden`` is the width of all hidden layers. The heads start with a hundredth of the usual weights: a new policy is nearly
     uniform, so it tries everything, and its value is near 0.
@@ -133,25 +134,30 @@ class ActorCritic(nn.Module):
         if hidden < 1:
             raise ValueError(f"network: hidden {hidden} is not a width; use 16 to 1024")
         self.hidden = hidden
-        self.actor = _layers(hidden, LOGITS)
-        self.critic = _layers(hidden, 1)
+        self.actor = _layers(OBSERVATION_SIZE, hidden, LOGITS)
+        self.critic = _layers(TOLD_SIZE, hidden, 1)
 
-    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [..., LOGITS] and values [...] of observations [..., 19]. Raises ValueError on a wrong last axis."""
-        own, turn = fold(observation)
-        return unfold_logits(self.actor(own), turn), self.values(own)
+    def forward(self, told: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [..., LOGITS] and values [...] of all that is told [..., 88]. Raises ValueError on a wrong last axis."""
+        own, turn = fold(told)
+        logits, values = self.own_frame(own)
+        return unfold_logits(logits, turn), values
 
     def logits(self, observation: Tensor) -> Tensor:
-        """The first of ``forward``: what acting takes."""
+        """Logits [..., LOGITS] of observations [..., 19]: what acting takes. Raises ValueError on a wrong last axis."""
         own, turn = fold(observation)
-        return unfold_logits(self.actor(own), turn)
+        return unfold_logits(self.actor(own[..., :OBSERVATION_SIZE]), turn)
 
     def own_frame(self, own: Tensor) -> tuple[Tensor, Tensor]:
-        """As ``forward``, of observations and for bins in the ship's own frame (``league.symmetry.fold``)."""
-        return self.actor(own), self.values(own)
+        """As ``forward``, of what is told and for bins in the ship's own frame (``league.symmetry.fold``)."""
+        return self.actor(own[..., :OBSERVATION_SIZE]), self.values(own)
 
     def values(self, own: Tensor) -> Tensor:
-        """Values [...] of observations [..., 19] in the ship's own frame."""
+        """Values [...] of all that is told [..., 88], in the ship's own frame. Raises ValueError on a wrong last axis."""
+        if own.shape[-1:] != (TOLD_SIZE,):
+            raise ValueError(
+                f"value: shape {tuple(own.shape)}; the last axis must be {TOLD_SIZE}: a value learns from privileged numbers too"
+            )
         return self.critic(own)[..., 0]
 
     @torch.no_grad()

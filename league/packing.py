@@ -19,7 +19,7 @@ class Frames(NamedTuple):
     """A rollout as it was played; anything may stand where ``living`` is False."""
 
     observation: NDArray[np.float32]
-    """[T + 1, N, S, 19]; the last is what came after, or what a truncated seat saw last."""
+    """[T + 1, N, S, 88], as ``league.privileged.TOLD``; the last is what came after, or what a truncated seat saw last."""
     action: NDArray[np.int8]
     """[T, N, S, 7]"""
     head_mask: NDArray[np.bool_]

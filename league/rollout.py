@@ -9,6 +9,7 @@ at most one stretch of living frames, from its first step on. Notable choices:
   column with others, which changes no target since every one of them but a column's last ends there (``pack``).
 - A ship's reward is the outcome of the match, paid in the step that settles its place. A match that the limit cuts pays its
   living ships nothing; they are truncated, and what they saw last is kept for the value of what would have come.
+- The value is told more than the ship sees (``league.privileged``), of the seats that learn.
 - Log-probabilities are those of the very logits that were sampled, 0 where a head could have no effect.
 - Random numbers follow from (seed, match, seat, step): a match goes the same way in whatever actor or world it is played with the
   same weights. A player moves on by one seat from match to match.
@@ -36,6 +37,7 @@ from league.forward import Forward
 from league.losses import REFERENCE_LOGITS
 from league.moves import KEPT_EVERY, pack_moves
 from league.packing import Frames, pack
+from league.privileged import TOLD_SIZE
 from league.trajectories import TrajectorySequence
 
 if TYPE_CHECKING:
@@ -247,17 +249,17 @@ class Actor:
                 break
         for w, parts in self._moves.items():
             parts.append(frames.action[:, w].copy())
-        game.build_observation(self.state, frames.observation[unroll])
+        game.build_told(self.state, seats.learning, frames.observation[unroll])
         sequence = pack(frames, seats.version(self.matches, policies))
         if sequence is not None and reference is not None:
-            sequence.extras[REFERENCE_LOGITS] = Forward(reference).own(sequence.observation)
+            sequence.extras[REFERENCE_LOGITS] = Forward(reference).own(sequence.seen)
         return Chunk(sequence, self._finished(), 0 if sequence is None else sequence.frames, steps)
 
     def _frames(self, unroll: int) -> Frames:
         n, ships = self.settings.worlds, self.settings.ships
         if self._buffers.get("reward", np.zeros(0)).shape[:1] != (unroll,):
             self._buffers = {
-                "observation": np.zeros((unroll + 1, n, ships, OBSERVATION_SIZE), np.float32),
+                "observation": np.zeros((unroll + 1, n, ships, TOLD_SIZE), np.float32),
                 "action": np.zeros((unroll, n, ships, len(HEADS)), np.int8),
                 "head_mask": np.zeros((unroll, n, ships, len(HEADS)), np.bool_),
                 "log_prob": np.zeros((unroll, n, ships, len(HEADS)), np.float32),
@@ -271,7 +273,7 @@ class Actor:
     def _step(self, t: int, frames: Frames, live: NDArray[np.bool_], seats: _Seats, networks: Mapping[str, Forward]) -> int:
         """One action of every living seat; how many there were."""
         state = self.state
-        game.build_observation(state, frames.observation[t])
+        game.build_told(state, frames.living[t], frames.observation[t])
         frames.head_mask[t] = game.action_masks(state)
         rows = np.flatnonzero(live)
         ages = state.tick // STEPS_PER_ACTION
@@ -288,7 +290,7 @@ class Actor:
         return len(rows)
 
     def _fly(self, network: Forward, name: str, t: int, frames: Frames, rows: NDArray[np.int64], ages: NDArray[np.int64]) -> None:
-        out = network(frames.observation[t].reshape(-1, OBSERVATION_SIZE)[rows])
+        out = network(frames.observation[t].reshape(-1, TOLD_SIZE)[rows, :OBSERVATION_SIZE])
         flat = (-1, len(HEADS))
         mask, action, log_prob = (a[t].reshape(flat) for a in (frames.head_mask, frames.action, frames.log_prob))
         if not _sampling().sample(out, mask, rows, self.settings.ships, self._streams, ages, action, log_prob):
@@ -297,7 +299,7 @@ class Actor:
     def _script(self, name: str, t: int, frames: Frames, rows: NDArray[np.int64], ages: NDArray[np.int64]) -> None:
         world, seat = rows // self.settings.ships, rows % self.settings.ships
         keys = self._scripts[world] + seat.astype(np.uint64)
-        seen = frames.observation[t].reshape(-1, OBSERVATION_SIZE)[rows]
+        seen = frames.observation[t].reshape(-1, TOLD_SIZE)[rows, :OBSERVATION_SIZE]
         frames.action[t].reshape(-1, len(HEADS))[rows] = PILOTS[name](View(seen), Dice(keys, ages[world], 1))
 
     def _settle(self, t: int, frames: Frames, live: NDArray[np.bool_], dealt: NDArray[Any], taken: NDArray[Any]) -> None:

@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor
 
-from league.codec import BINS, FIELD, HEAD_NAMES, HEADS, LOGITS, OBSERVATION, OBSERVATION_SIZE
+from league.codec import BINS, FIELD, HEAD_NAMES, HEADS, LOGITS, OBSERVATION_SIZE
+from league.privileged import TOLD, TOLD_SIZE
 from league.trajectories import TrajectorySequence
 
 TURNS: Final = 8
@@ -30,9 +31,9 @@ class _Tables(NamedTuple):
     """By turn. For each place of what is asked for: where it comes from."""
 
     field: Tensor
-    """int64 [8, 19], of each own number the one of the world's."""
+    """int64 [8, 88], of each own number of ``league.privileged.TOLD`` the one of the world's; the first 19 are the observation."""
     sign: Tensor
-    """float32 [8, 19]: -1 where it changes its sign."""
+    """float32 [8, 88]: -1 where it changes its sign."""
     head: Tensor
     """int64 [8, 7], of each own head the world's."""
     mirrored: Tensor
@@ -58,10 +59,11 @@ def _changes_sign(name: str, turn: int) -> bool:
 def turn_tables(device: torch.device) -> _Tables:
     """Where things come from, by turn."""
     starts = {name: sum(list(HEADS.values())[:i]) for i, name in enumerate(HEAD_NAMES)}
+    places = {f.name: i for i, f in enumerate(TOLD)}
     field, sign, head, mirrored, logit = [], [], [], [], []
     for turn in range(TURNS):
-        fields = [_other_axis(f.name) if turn & EXCHANGED else f.name for f in OBSERVATION]
-        field.append([FIELD[name] for name in fields])
+        fields = [_other_axis(f.name) if turn & EXCHANGED else f.name for f in TOLD]
+        field.append([places[name] for name in fields])
         sign.append([-1.0 if _changes_sign(name, turn) else 1.0 for name in fields])
         heads = [_other_axis(name) if turn & EXCHANGED else name for name in HEAD_NAMES]
         head.append([HEAD_NAMES.index(name) for name in heads])
@@ -85,11 +87,15 @@ def turn_of(observation: Tensor) -> Tensor:
 
 
 def fold(observation: Tensor) -> tuple[Tensor, Tensor]:
-    """Observations [..., 19] in the ship's own frame, and their ``turn`` int64 [...]. Raises ValueError on a wrong last axis."""
-    if observation.shape[-1:] != (OBSERVATION_SIZE,):
-        raise ValueError(f"observation: shape {tuple(observation.shape)}; the last axis must be {OBSERVATION_SIZE}")
+    """Observations [..., 19], or with the privileged numbers [..., 88], in the ship's own frame, and their ``turn`` int64 [...].
+
+    Raises ValueError on a wrong last axis.
+    """
+    size = observation.shape[-1] if observation.ndim else 0
+    if size not in (OBSERVATION_SIZE, TOLD_SIZE):
+        raise ValueError(f"observation: shape {tuple(observation.shape)}; the last axis must be {OBSERVATION_SIZE} or {TOLD_SIZE}")
     tables, turn = turn_tables(observation.device), turn_of(observation)
-    return observation.gather(-1, tables.field[turn]) * tables.sign[turn], turn
+    return observation.gather(-1, tables.field[turn][..., :size]) * tables.sign[turn][..., :size], turn
 
 
 def fold_heads(per_head: Tensor, turn: Tensor) -> Tensor:

@@ -8,8 +8,9 @@ one episode and the start of the next. Two things are easy to get wrong, and are
 - A frame that does not count (``living`` False: a lost ship, or filling) may only follow a step that is done, so that no
   trace runs into it.
 
-Files are NPZ without pickles, written whole or not at all. Legend: T steps, B columns, H = 7 heads, O = 19 numbers, K
-truncated steps before the last.
+Files are NPZ without pickles, written whole or not at all. Legend: T steps, B columns, H = 7 heads, K truncated steps before the last,
+O = 19 numbers that the ship sees, or 88 with those that only a value is told (``league.privileged``): play that is recorded or
+imitated has the 19, what a learner gets from its actors has all.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.files import write_whole
-from league.codec import BINS, HEAD_NAMES, HEADS, OBSERVATION, OBSERVATION_HIGH, OBSERVATION_LOW, OBSERVATION_SIZE
+from league.codec import BINS, HEAD_NAMES, HEADS, OBSERVATION, OBSERVATION_SIZE
+from league.privileged import TOLD, TOLD_HIGH, TOLD_LOW, TOLD_SIZE
 
 FORMAT_VERSION: Final = 1
 LARGEST_BYTES: Final = 4 * 1024**3
@@ -55,7 +57,7 @@ class TrajectorySequence:
     """B columns of T steps. Raises TrajectoryError when a field has the wrong shape or kind; ``check`` looks at the numbers."""
 
     observation: NDArray[np.float32]
-    """[T, B, O], what was seen before acting."""
+    """[T, B, O], what was seen (and told) before acting."""
     action: NDArray[np.int8]
     """[T, B, H], bin indices."""
     head_mask: NDArray[np.bool_]
@@ -75,7 +77,7 @@ class TrajectorySequence:
     final_at: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), np.int32))
     """[K, 2], (t, b) of each truncated step with t < T-1."""
     final_observation: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, OBSERVATION_SIZE), np.float32))
-    """[K, O], their true successors."""
+    """[K, O], their true successors; none: of any width."""
     weights_version: int = 0
     """Of the weights that acted; of columns put together, the oldest."""
     episodes: tuple[str, ...] = ()
@@ -89,7 +91,14 @@ class TrajectorySequence:
         steps, columns = self.observation.shape[:2]
         if not steps or not columns:
             raise TrajectoryError(f"trajectory: {steps} steps of {columns} columns; at least one of each is needed")
-        for name, (shape, kind) in _forms(steps, columns, len(np.atleast_1d(self.final_at))).items():
+        size = self.observation.shape[2]
+        if size not in (OBSERVATION_SIZE, TOLD_SIZE):
+            raise TrajectoryError(
+                f"trajectory: observation has {size} numbers; {OBSERVATION_SIZE}, or {TOLD_SIZE} with privileged ones, are needed"
+            )
+        if not len(self.final_observation) and np.shape(self.final_observation)[1:] != (size,):
+            object.__setattr__(self, "final_observation", np.zeros((0, size), np.float32))
+        for name, (shape, kind) in _forms(steps, columns, len(np.atleast_1d(self.final_at)), size).items():
             values = getattr(self, name)
             if not isinstance(values, np.ndarray) or values.shape != shape or values.dtype != kind:
                 found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
@@ -107,6 +116,11 @@ class TrajectorySequence:
     @property
     def columns(self) -> int:
         return self.observation.shape[1]
+
+    @property
+    def seen(self) -> NDArray[np.float32]:
+        """[T, B, 19], the observation without privileged numbers (a view)."""
+        return self.observation[..., :OBSERVATION_SIZE]
 
     @property
     def frames(self) -> int:
@@ -129,7 +143,8 @@ class TrajectorySequence:
             _refuse(~np.isfinite(values), values, where, name, "is not a finite number; drop the frame (living False, its numbers 0)")
         for name in ("observation", "bootstrap_observation", "final_observation"):
             values = getattr(self, name)
-            outside = (values < OBSERVATION_LOW - ROUNDING) | (values > OBSERVATION_HIGH + ROUNDING)
+            size = values.shape[-1]
+            outside = (values < TOLD_LOW[:size] - ROUNDING) | (values > TOLD_HIGH[:size] + ROUNDING)
             _refuse(outside, values, where, name, "is out of the field's range; scale and clip it as league.codec says")
         _refuse(
             (self.action < 0) | (self.action >= BINS), self.action, where, "action", f"is no bin of {HEADS}; encode it with league.codec"
@@ -238,10 +253,10 @@ class TrajectorySequence:
 _TIMED: Final = ("observation", "action", "head_mask", "behaviour_log_prob", "reward", "terminated", "truncated", "living")
 
 
-def _forms(steps: int, columns: int, finals: int) -> dict[str, tuple[tuple[int, ...], Any]]:
+def _forms(steps: int, columns: int, finals: int, size: int = OBSERVATION_SIZE) -> dict[str, tuple[tuple[int, ...], Any]]:
     frame = (steps, columns)
     return {
-        "observation": ((*frame, OBSERVATION_SIZE), np.float32),
+        "observation": ((*frame, size), np.float32),
         "action": ((*frame, _HEADS), np.int8),
         "head_mask": ((*frame, _HEADS), np.bool_),
         "behaviour_log_prob": ((*frame, _HEADS), np.float32),
@@ -249,9 +264,9 @@ def _forms(steps: int, columns: int, finals: int) -> dict[str, tuple[tuple[int, 
         "terminated": (frame, np.bool_),
         "truncated": (frame, np.bool_),
         "living": (frame, np.bool_),
-        "bootstrap_observation": ((columns, OBSERVATION_SIZE), np.float32),
+        "bootstrap_observation": ((columns, size), np.float32),
         "final_at": ((finals, 2), np.int32),
-        "final_observation": ((finals, OBSERVATION_SIZE), np.float32),
+        "final_observation": ((finals, size), np.float32),
     }
 
 
@@ -263,7 +278,7 @@ def _refuse(wrong: NDArray[np.bool_], values: Array, where: str, name: str, why:
     if not wrong.any():
         return
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    last = f" ({OBSERVATION[place[-1]].name})" if "observation" in name else ""
+    last = f" ({TOLD[place[-1]].name})" if "observation" in name else ""
     last = f" ({HEAD_NAMES[place[-1]]})" if name in ("action", "behaviour_log_prob") else last
     raise TrajectoryError(f"{where}: {name}{list(place)}{last} = {values[place]} {why}; {int(wrong.sum())} such in all")
 

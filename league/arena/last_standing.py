@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from league import codec
+from league import codec, privileged
 from league.arena import last_standing_rules as rules
 from league.arena.world import F32, I8, I32, Bool, kernels
 
@@ -105,7 +105,13 @@ MASKED: Final = (
     "tick", "over", "ship_alive", "ship_pos", "ship_energy", "ship_cooldown_end", "ship_jam_end", "ship_reload_end", "item_alive",
     "item_pos",
 )  # fmt: skip
+HIDDEN: Final = (
+    "tick", "zone_middle", "zone_radius", "ship_alive", "ship_pos", "ship_vel", "ship_gun", "ship_hp", "ship_shield", "ship_energy",
+    "ship_cooldown_end", "ship_boost_end", "ship_jam_end", "ship_power_end", "ship_reload_end", "shot_end", "shot_pos", "shot_vel",
+    "shot_damage",
+)  # fmt: skip
 _seen_arrays: Final = operator.attrgetter(*SEEN)
+_hidden_arrays: Final = operator.attrgetter(*HIDDEN)
 _masked_arrays: Final = operator.attrgetter(*MASKED)
 _DTYPES: Final = {"NDArray[np.int64]": np.int64, "NDArray[np.uint64]": np.uint64, "I32": np.int32, "I8": np.int8, "Bool": np.bool_}
 _PER_WORLD: Final = frozenset({"tick", "limit_steps", "over", "truncated", "zone_radius"})
@@ -129,12 +135,13 @@ def _empty(n: int, ships: int) -> LastStandingState:
     return LastStandingState(**columns)
 
 
-def signature() -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
-    """The numba types of all arrays, of those that are seen and of those that masks need. Imports numba."""
+def signature() -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """The numba types of all arrays, of those that are seen, that masks need and that privileged numbers need. Imports numba."""
     from numba import from_dtype, types
 
     kinds = {name: types.Array(from_dtype(a.dtype), a.ndim, "C") for name, a in zip(FIELD_NAMES, _empty(1, 2).arrays(), strict=True)}
-    return tuple(kinds.values()), tuple(kinds[name] for name in SEEN), tuple(kinds[name] for name in MASKED)
+    seen, masked, hidden = (tuple(kinds[name] for name in names) for names in (SEEN, MASKED, HIDDEN))
+    return tuple(kinds.values()), seen, masked, hidden
 
 
 def _keys(n: int, seeds: NDArray[Any] | list[int]) -> NDArray[np.uint64]:
@@ -217,6 +224,22 @@ def build_observation(state: LastStandingState, out: F32 | None = None) -> F32:
     if out is None:
         out = np.empty((len(state), state.ships, codec.OBSERVATION_SIZE), np.float32)
     kernels("last_standing_kernel").observe(*_seen_arrays(state), out)
+    return out
+
+
+def build_told(state: LastStandingState, which: NDArray[Any] | None = None, out: F32 | None = None) -> F32:
+    """float32 [N, S, 88] as told by ``league.privileged.TOLD``: the observations of all ships, then what they do not see of those in
+    ``which`` (bool [N, S]; None: of all, zeros for lost ones). Written into ``out`` where that is given; what it held of others
+    beyond the observation stays there.
+    """
+    shape = (len(state), state.ships)
+    if out is None:
+        out = np.zeros((*shape, privileged.TOLD_SIZE), np.float32)
+    chosen = np.ones(shape, np.bool_) if which is None else np.ascontiguousarray(which, np.bool_)
+    if chosen.shape != shape or out.shape != (*shape, privileged.TOLD_SIZE):
+        raise ValueError(f"last man standing: {chosen.shape} ships into {out.shape}; {shape} into (..., {privileged.TOLD_SIZE}) are needed")
+    build_observation(state, out)
+    kernels("last_standing_privileged").tell(*_hidden_arrays(state), chosen, out)
     return out
 
 

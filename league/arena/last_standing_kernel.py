@@ -147,7 +147,7 @@ def _mask(tick, over, ship_alive, ship_pos, ship_energy, ship_cooldown_end, ship
             out[w, i, 6] = lives and near
 
 
-_STATE, _SEEN, _MASKED = signature()
+_STATE, _SEEN, _MASKED, _ = signature()
 _ACTIONS = types.Array(types.float32, 3, "C")
 _WHICH = types.Array(types.boolean, 1, "C")
 _ROW = types.Array(types.float32, 1, "C")

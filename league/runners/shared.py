@@ -16,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.arena import last_standing as game
-from league.codec import HEADS, LOGITS, OBSERVATION_SIZE
+from league.codec import HEADS, LOGITS
 from league.losses import REFERENCE_LOGITS
+from league.privileged import TOLD_SIZE
 from league.rollout import Played
 from league.runners.base import RunnerSettings
 from league.trajectories import TrajectorySequence
 
 _ALIGNED: Final = 64
 _COLUMNS: Final[dict[str, tuple[tuple[int, ...], Any]]] = {
-    "observation": ((OBSERVATION_SIZE,), np.float32),
+    "observation": ((TOLD_SIZE,), np.float32),
     "action": ((len(HEADS),), np.int8),
     "head_mask": ((len(HEADS),), np.bool_),
     "behaviour_log_prob": ((len(HEADS),), np.float32),
@@ -95,9 +96,9 @@ class Shared:
             extras[REFERENCE_LOGITS] = self._array(REFERENCE_LOGITS, (*shape, *_REFERENCE[0]), _REFERENCE[1]).copy()
         return TrajectorySequence(
             **{name: self._array(name, (*shape, *more), kind).copy() for name, (more, kind) in _COLUMNS.items()},
-            bootstrap_observation=self._array("bootstrap_observation", (told.columns, OBSERVATION_SIZE), np.float32).copy(),
+            bootstrap_observation=self._array("bootstrap_observation", (told.columns, TOLD_SIZE), np.float32).copy(),
             final_at=self._array("final_at", (told.finals, 2), np.int32).copy(),
-            final_observation=self._array("final_observation", (told.finals, OBSERVATION_SIZE), np.float32).copy(),
+            final_observation=self._array("final_observation", (told.finals, TOLD_SIZE), np.float32).copy(),
             weights_version=told.version,
             extras=extras,
         )
@@ -123,7 +124,7 @@ def _places(settings: RunnerSettings) -> tuple[dict[str, int], int]:
     """Where each block begins, and the size of all, in bytes."""
     seats = settings.rollout.worlds * settings.rollout.ships
     forms = {name: ((settings.unroll, seats, *more), kind) for name, (more, kind) in (_COLUMNS | {REFERENCE_LOGITS: _REFERENCE}).items()}
-    forms |= dict.fromkeys(("bootstrap_observation", "final_observation"), ((seats, OBSERVATION_SIZE), np.float32))
+    forms |= dict.fromkeys(("bootstrap_observation", "final_observation"), ((seats, TOLD_SIZE), np.float32))
     forms["final_at"] = ((seats, 2), np.int32)
     forms |= {f"{slot}/{name}": form for slot in (0, 1) for name, form in _world_forms(settings).items()}
     places: dict[str, int] = {}

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from league import gradients, returns
-from league.codec import BINS, HEADS, OBSERVATION_SIZE
+from league.codec import BINS, HEADS
 from league.gradients import UpdateGradient
 from league.losses import REFERENCE_LOGITS, LossSettings, evaluate, update_loss
 from league.network import ActorCritic
+from league.privileged import TOLD_SIZE
 from league.symmetry import fold
 from league.trajectories import TrajectorySequence
 from tests.league.test_losses import EVERY_LOSS, recorded
@@ -39,7 +40,7 @@ def long_play(seed: int) -> TrajectorySequence:
     living[9:12] = ~ended[8]
     truncated = ended & ~terminated
     at = np.argwhere(truncated[:-1]).astype(np.int32)
-    views = [random.standard_normal((*shape, OBSERVATION_SIZE), np.float32) for shape in [(steps, columns), (columns,), (len(at),)]]
+    views = [random.standard_normal((*shape, TOLD_SIZE), np.float32) for shape in [(steps, columns), (columns,), (len(at),)]]
     return TrajectorySequence(
         observation=views[0],
         action=(random.random((steps, columns, H)) * BINS).astype(np.int8),
@@ -90,7 +91,7 @@ def test_without_a_supervised_policy_nothing_pulls() -> None:
 def test_stored_logits_are_taken_as_the_supervised_policys() -> None:
     batch = long_play(3)
     with torch.no_grad():
-        logits = network(2).actor(fold(torch.from_numpy(batch.observation))[0]).numpy()
+        logits = network(2).actor(fold(torch.from_numpy(batch.seen))[0]).numpy()
     stored = replace(batch, extras={REFERENCE_LOGITS: np.ascontiguousarray(logits)})
     compare(stored, LossSettings(), gamma=1.0, asked=False)
     asked, told = UpdateGradient(network(1)), UpdateGradient(network(1))
@@ -193,7 +194,7 @@ def test_errors_are_those_of_the_readable_loss() -> None:
     dead[20:] = False
     for batch, message in (
         (broken(reward=nan), r"rewards\[3, 4\]: not a finite number"),
-        (broken(action=np.full_like(good.action, 2)), r"fire is bin 2; it has 0 to 1"),
+        (broken(action=np.full_like(good.action, 2)), r"(fire|interact) is bin 2; it has 0 to 1"),
         (broken(terminated=both, truncated=both), "both are set"),
         (broken(living=dead), "neither terminated nor truncated"),
         (broken(living=np.zeros_like(dead)), "no frame of this update counts"),

@@ -56,7 +56,8 @@ def test_parameters_follow_the_fields() -> None:
     for function in (kernel._reset, kernel._advance):
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         assert names[: len(names) - 2] == game.FIELD_NAMES
-    for function, seen in ((kernel._observe, game.SEEN), (kernel._mask, game.MASKED)):
+    hidden = world.kernels("last_standing_privileged")._tell
+    for function, seen in ((kernel._observe, game.SEEN), (kernel._mask, game.MASKED), (hidden, (*game.HIDDEN, "which"))):
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         assert names[:-1] == seen
 

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from league import returns
-from league.codec import BINS, HEADS, LOGITS, OBSERVATION_SIZE
+from league.codec import BINS, HEADS, LOGITS
 from league.losses import REFERENCE_LOGITS, Loss, LossSettings, Update, UpdateSettings, evaluate, update_loss
 from league.network import GROUPS, HEAD_SLICES, ActorCritic
+from league.privileged import TOLD_SIZE
 from league.trajectories import TrajectorySequence
 
 T, B, H = 12, 4, len(HEADS)
@@ -151,7 +152,7 @@ def played(network: ActorCritic, lag: float = 0.0) -> tuple[Update, Loss]:
     """Play of ``network``, learnt from after its weights moved by ``lag``."""
     g = torch.Generator().manual_seed(1)
     base = update(dtype=torch.float32)
-    observation = torch.randn(T, B, OBSERVATION_SIZE, generator=g)
+    observation = torch.randn(T, B, TOLD_SIZE, generator=g)
     decision = network.act(observation, base.head_mask, g)
     with torch.no_grad():
         for weights in network.parameters():
@@ -212,7 +213,7 @@ def test_learning_from_a_rewarded_choice_makes_it_likelier() -> None:
     network, g = ActorCritic(16), torch.Generator().manual_seed(0)
     optimiser = torch.optim.Adam(network.parameters(), 1e-2)
     settings = LossSettings(kl_weight=0.0, kl_weight_end=0.0)
-    observation = torch.ones(1, 256, OBSERVATION_SIZE)
+    observation = torch.ones(1, 256, TOLD_SIZE)
     ends, never, mask = torch.ones(1, 256, dtype=torch.bool), torch.zeros(1, 256, dtype=torch.bool), torch.ones(1, 256, H, dtype=torch.bool)
     for _ in range(30):
         decision = network.act(observation, mask, g)
@@ -230,7 +231,7 @@ def recorded(seed: int = 0) -> TrajectorySequence:
     u, random = update(seed, torch.float32), np.random.default_rng(seed)
     truncated = u.truncated.numpy().copy()
     truncated[T - 1, 0] = True
-    observation, bootstrap, final = (random.random((*shape, OBSERVATION_SIZE), np.float32) for shape in [(T, B), (B,), (1,)])
+    observation, bootstrap, final = (random.random((*shape, TOLD_SIZE), np.float32) for shape in [(T, B), (B,), (1,)])
     timed: dict[str, Any] = {name: getattr(u, name).numpy() for name in Update._fields[3:10]}
     timed |= {"truncated": truncated, "observation": observation}
     return TrajectorySequence(**timed, bootstrap_observation=bootstrap, final_at=np.array([[8, 3]], np.int32), final_observation=final)

@@ -10,6 +10,7 @@ from league import symmetry
 from league.codec import BINS, FIELD, HEADS, LOGITS, OBSERVATION_SIZE
 from league.forward import Forward, fold_rows, fold_taken, unfold_rows
 from league.network import GROUPS, HEAD_SLICES, ActorCritic, action_log_prob, log_softmax_heads, spread_heads
+from league.privileged import TOLD_SIZE
 from league.symmetry import fold
 
 H = len(HEADS)
@@ -47,14 +48,14 @@ def test_headwise_log_softmax_is_each_heads_own(scale: float) -> None:
 def test_shapes_follow_the_observation() -> None:
     network = ActorCritic(32)
     for lead in [(), (5,), (3, 4)]:
-        logits, value = network(torch.zeros(*lead, OBSERVATION_SIZE))
+        logits, value = network(torch.zeros(*lead, TOLD_SIZE))
         assert logits.shape == (*lead, LOGITS)
         assert value.shape == lead
         decision = network.act(torch.zeros(*lead, OBSERVATION_SIZE))
         assert decision.action.shape == decision.log_prob.shape == (*lead, H)
         assert decision.action.dtype == torch.int8
-    assert network(torch.zeros(0, OBSERVATION_SIZE))[0].shape == (0, LOGITS)
-    with pytest.raises(ValueError, match="last axis must be 19"):
+    assert network.logits(torch.zeros(0, OBSERVATION_SIZE)).shape == (0, LOGITS)
+    with pytest.raises(ValueError, match="last axis must be 19 or 88"):
         network(torch.zeros(3, 18))
     with pytest.raises(ValueError, match="last axis must be 36"):
         log_softmax_heads(torch.zeros(3, 35))
@@ -69,7 +70,7 @@ def test_samples_follow_the_probabilities_and_their_log_probs_are_stored() -> No
         network.actor[4].weight.mul_(100)
     observation = torch.randn(1, OBSERVATION_SIZE).expand(40_000, -1)
     decision = network.act(observation, generator=torch.Generator().manual_seed(3))
-    p = by_slices(network(observation[:1])[0]).exp()[0]
+    p = by_slices(network.logits(observation[:1])).exp()[0]
     for h, (name, where) in enumerate(HEAD_SLICES.items()):
         seen = np.bincount(decision.action[:, h].numpy(), minlength=HEADS[name]) / 40_000
         np.testing.assert_allclose(seen, p[where].detach().numpy(), atol=0.012)
@@ -103,7 +104,7 @@ def test_same_random_state_same_actions_and_greedy_needs_none() -> None:
 
 
 def test_a_new_policy_is_nearly_uniform() -> None:
-    logits, value = ActorCritic()(torch.randn(100, OBSERVATION_SIZE))
+    logits, value = ActorCritic()(torch.randn(100, TOLD_SIZE))
     assert logits.abs().max() < 0.2
     assert value.abs().max() < 0.2
 
@@ -134,9 +135,10 @@ def test_numpys_forward_pass_is_the_networks() -> None:
     np.testing.assert_allclose(forward(seen.numpy()), after, rtol=1e-5, atol=1e-5)
 
 
-def test_compiled_folding_is_the_readable_one() -> None:
+@pytest.mark.parametrize("size", [OBSERVATION_SIZE, TOLD_SIZE])
+def test_compiled_folding_is_the_readable_one(size: int) -> None:
     random = np.random.default_rng(0)
-    seen = random.standard_normal((500, OBSERVATION_SIZE)).astype(np.float32)
+    seen = random.standard_normal((500, size)).astype(np.float32)
     seen[:50, [FIELD["enemy_dx"], FIELD["enemy_dy"]]] = 0.0  # alone: the zone tells
     seen[50, :] = np.nan
     own, turns = fold_rows(seen)

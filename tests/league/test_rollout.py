@@ -15,6 +15,7 @@ from league.codec import BINS, HEADS, LOGITS
 from league.losses import REFERENCE_LOGITS, LossSettings, evaluate, update_loss
 from league.network import HEAD_SLICES, ActorCritic
 from league.packing import Frames, fit, pack
+from league.privileged import TOLD_SIZE
 from league.rollout import Actor, Chunk, Match, Policy, RolloutSettings
 from league.symmetry import fold
 from league.trajectories import TrajectorySequence
@@ -166,7 +167,7 @@ def some_frames(steps: int = 24, worlds: int = 4, ships: int = 3) -> Frames:
     cut = ends & (random.random((worlds, ships)) < 0.4)
     action = random.integers(0, BINS, (*shape, len(HEADS))).astype(np.int8)
     return Frames(
-        observation=random.uniform(0, 1, (steps + 1, worlds, ships, 19)).astype(np.float32),
+        observation=random.uniform(0, 1, (steps + 1, worlds, ships, TOLD_SIZE)).astype(np.float32),
         action=action,
         head_mask=random.random(action.shape) < 0.8,
         log_prob=-random.uniform(0.5, 2, action.shape).astype(np.float32),
@@ -271,5 +272,5 @@ def test_reference_logits_are_those_of_the_reference() -> None:
     actor.begin({w: Match(w, ("a",) * 4, ALL) for w in range(2)})
     sequence = actor.rollout({"a": Policy(network(), 0)}, 8, network(3)).sequence
     assert sequence is not None
-    wanted = network(3).actor(fold(torch.from_numpy(sequence.observation))[0]).numpy()
+    wanted = network(3).actor(fold(torch.from_numpy(sequence.seen))[0]).numpy()
     np.testing.assert_allclose(sequence.extras[REFERENCE_LOGITS], wanted, atol=1e-5)

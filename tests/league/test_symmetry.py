@@ -12,27 +12,36 @@ from league.arena import last_standing as game
 from league.arena.last_standing_pilots import View
 from league.codec import BINS, FIELD, HEAD_NAMES, HEADS, OBSERVATION_SIZE
 from league.network import ActorCritic
+from league.privileged import PRIVILEGED, TOLD, TOLD_SIZE
 from league.symmetry import EXCHANGED, MIRRORED_X, MIRRORED_Y, TURNS, fold, fold_actions, fold_heads, fold_sequence, turn_of, unfold_logits
 from tests.league.test_losses import recorded
 
 AXES = [("self_vx", "self_vy"), ("zone_dx", "zone_dy"), ("enemy_dx", "enemy_dy"), ("enemy_vx", "enemy_vy"), ("item_dx", "item_dy")]
+HIDDEN_AXES = [
+    ("gun_x", "gun_y"),
+    ("middle_dx", "middle_dy"),
+    *((f"enemy_{k}_dx", f"enemy_{k}_dy") for k in (1, 2, 3)),
+    *((f"enemy_{k}_vx", f"enemy_{k}_vy") for k in (1, 2, 3)),
+]
+AT = {f.name: i for i, f in enumerate(TOLD)}
 
 
 def views(seed: int = 0, count: int = 40) -> torch.Tensor:
+    """All that is told; the first 19 are the observation."""
     generator = torch.Generator().manual_seed(seed)
-    return torch.rand(count, OBSERVATION_SIZE, generator=generator) * 2 - 1
+    return torch.rand(count, TOLD_SIZE, generator=generator) * 2 - 1
 
 
 def seen_in(turn: int, observation: torch.Tensor) -> torch.Tensor:
     """The same moment in a world that is mirrored, then exchanged: written out by name."""
     told = observation.clone()
-    for x, y in AXES:
+    for x, y in AXES + HIDDEN_AXES:
         if turn & MIRRORED_X:
-            told[..., FIELD[x]] *= -1
+            told[..., AT[x]] *= -1
         if turn & MIRRORED_Y:
-            told[..., FIELD[y]] *= -1
+            told[..., AT[y]] *= -1
         if turn & EXCHANGED:
-            told[..., [FIELD[x], FIELD[y]]] = told[..., [FIELD[y], FIELD[x]]]
+            told[..., [AT[x], AT[y]]] = told[..., [AT[y], AT[x]]]
     return told
 
 
@@ -49,6 +58,7 @@ def done_in(turn: int, action: torch.Tensor) -> torch.Tensor:
 def test_all_eight_views_of_a_moment_are_one(turn: int) -> None:
     plain = views()
     torch.testing.assert_close(fold(seen_in(turn, plain))[0], fold(plain)[0])
+    torch.testing.assert_close(fold(seen_in(turn, plain)[:, :OBSERVATION_SIZE])[0], fold(plain)[0][:, :OBSERVATION_SIZE])
 
 
 def test_the_enemy_lies_to_the_right_and_never_above() -> None:
@@ -119,11 +129,11 @@ def test_a_sequence_keeps_everything_else() -> None:
     np.testing.assert_array_equal(again.observation, own.observation)
     np.testing.assert_array_equal(again.action, own.action)
     empty = replace(sequence, final_at=np.zeros((0, 2), np.int32), final_observation=np.zeros((0, OBSERVATION_SIZE), np.float32))
-    assert fold_sequence(empty).final_observation.shape == (0, OBSERVATION_SIZE)
+    assert fold_sequence(empty).final_observation.shape == (0, TOLD_SIZE)
 
 
 def test_a_wrong_last_axis_is_told() -> None:
-    with pytest.raises(ValueError, match="last axis must be 19"):
+    with pytest.raises(ValueError, match="last axis must be 19 or 88"):
         fold(torch.zeros(3, 18))
     with pytest.raises(ValueError, match="last axis must be 36"):
         unfold_logits(torch.zeros(3, 35), torch.zeros(3, dtype=torch.int64))
@@ -146,4 +156,22 @@ def test_the_games_own_views_have_no_direction_elsewhere() -> None:
         "enemies_alive",
     }
     assert directed | plain == set(FIELD)
+    hidden = {name for pair in HIDDEN_AXES for name in pair}
+    scalars = (
+        "when",
+        "near",
+        "damage",
+        "alive",
+        "hp",
+        "shield",
+        "energy",
+        "cooldown",
+        "jam",
+        "power",
+        "zone_left",
+        "aims_here",
+        "aimed_at",
+    )
+    scalars += ("company", "under_fire", "reload", "boost")
+    assert hidden == {f.name for f in PRIVILEGED if not f.name.endswith(scalars)}
     assert View(game.build_observation(state)[0]).enemy_away.min() > 0
