@@ -18,7 +18,7 @@ from league.privileged import TOLD_SIZE
 from league.trajectories import TrajectorySequence
 
 T, B, H = 12, 4, len(HEADS)
-EVERY_LOSS = LossSettings(kl_weight_end=0.05, entropy_weight=0.02, rho_bar=1.5, pg_rho_bar=1.2)
+EVERY_LOSS = LossSettings(kl_weight=0.05, kl_weight_end=0.05, entropy_weight=0.02, rho_bar=1.5, pg_rho_bar=1.2)
 
 
 def update(seed: int = 0, dtype: torch.dtype = torch.float64) -> Update:
@@ -190,19 +190,24 @@ def test_kl_has_the_supervised_policy_first_and_pulls_towards_it() -> None:
 
 
 def test_the_kl_weight_falls_linearly() -> None:
-    settings = LossSettings()
+    settings = LossSettings(kl_weight=0.05, kl_weight_end=0.005, kl_frames=10_000_000)
     assert [settings.kl_weight_at(n) for n in (0, 5_000_000, 10_000_000, 99_000_000)] == pytest.approx([0.05, 0.0275, 0.005, 0.005])
     u = update()
     early, late = update_loss(u, settings), update_loss(u, settings, frames_learnt=10_000_000)
     assert (early.total - late.total).item() == pytest.approx(0.045 * early.parts["kl"])
     with pytest.raises(ValueError, match="less than 0"):
         settings.kl_weight_at(-1)
+    other = settings.with_kl(0.2)
+    assert [other.kl_weight_at(n) for n in (0, 10_000_000)] == pytest.approx([0.2, 0.02])
+    assert settings.with_kl(0.0).kl_weight_at(5_000_000) == 0
+    assert LossSettings(kl_weight=0.0).with_kl(0.1).kl_weight_end == 0
 
 
 def test_defaults_are_the_documented_ones() -> None:
     s, u = LossSettings(), UpdateSettings()
     assert (s.gamma, s.gamma_pseudo_rewards, s.lambda_, s.rho_bar, s.c_bar, s.pg_rho_bar) == (1.0, 0.999, 0.8, 1, 1, 1)
-    assert (s.policy_weight, s.upgo_weight, s.value_weight, s.kl_weight, s.entropy_weight) == (1, 0.2, 0.5, 0.05, 0.002)
+    assert (s.policy_weight, s.upgo_weight, s.value_weight, s.kl_weight, s.entropy_weight) == (1, 0.2, 0.5, 0.02, 0.0005)
+    assert (s.kl_weight_end, s.kl_frames) == (0.0001, 15_000_000)
     assert (u.learning_rate, u.clip_norm, u.unroll_steps, u.sequences, u.replay_reuse) == (5e-4, 1.0, 64, 256, 2)
     assert (s.discount(False), s.discount(True)) == (1.0, 0.999)
 
@@ -266,7 +271,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         r"fire is bin 2; it has 0 to 1",
     ),
     ({"living": torch.zeros(T, B, dtype=torch.bool)}, "no frame of this update counts"),
-    ({"reference_logits": None}, r"KL weighs 0.05; give"),
+    ({"reference_logits": None}, r"KL weighs 0.02; give"),
     ({"logits": torch.full((T, B, LOGITS), torch.nan, dtype=torch.float64)}, "not a finite number|not finite"),
     ({"reference_logits": torch.full((T, B, LOGITS), torch.nan, dtype=torch.float64)}, "loss: not finite"),
     ({"values": torch.zeros(T)}, "time-major"),

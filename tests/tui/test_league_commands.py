@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import re
 from collections.abc import Callable
@@ -14,7 +15,11 @@ import pytest
 
 import league.imitate
 from data.checkpoint import load
+from league.losses import LossSettings, UpdateSettings
 from tui.cli import main
+from tui.commands.league_options import loss_settings, update_settings
+from tui.commands.league_refine import refine
+from tui.commands.league_run import run as run_league
 
 VECTOR = [0.1, -0.2, 0.9, 0.5, 1.0, 0.0, 0.1, 0.1, 0.8, 0.3, 0.4, 0.0, 0.0, 0.7, 0.9, 0.0, 0.0, 0.0, 3 / 7]
 SMALL = ("--pilot-matches", "3", "--hidden", "16", "--judge-matches", "0", "--batch-size", "512", "--lr", "0.003")
@@ -128,3 +133,10 @@ def test_what_cannot_be_done_is_one_line(run: Run, tmp_path: Path, capsys: pytes
     assert run("imitate", *SMALL, "--epochs", "2", "--seed", "1", "--output", "p", "--resume") == 1
     assert "Resume with the same settings and data" in capsys.readouterr().err
     assert (tmp_path / "w" / "p.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [refine, run_league])
+def test_without_options_the_losses_and_updates_are_the_leagues_defaults(command: Callable[..., None]) -> None:
+    told = {name: parameter.default for name, parameter in inspect.signature(command).parameters.items()}
+    assert loss_settings(told["upgo_coef"], told["kl_coef"], told["entropy_coef"], told["traces"]) == LossSettings()
+    assert update_settings(told["lr"], told["unroll"], told["sequences"], told["replay_reuse"]) == UpdateSettings()

@@ -42,7 +42,7 @@ Sequences = Annotated[int, typer.Option("--sequences", min=1, max=100_000, help=
 Unroll = Annotated[int, typer.Option("--unroll", min=1, max=10_000, help="steps of a sequence")]
 Reuse = Annotated[int, typer.Option("--replay-reuse", min=1, max=1000, help="how often a sequence is learnt from")]
 UpgoCoef = Annotated[float, typer.Option("--upgo-coef", min=0, help="weight of UPGO; 0: off")]
-KlCoef = Annotated[float, typer.Option("--kl-coef", min=0, help="weight of the KL to pi_sup at the first frame; it falls to a tenth")]
+KlCoef = Annotated[float, typer.Option("--kl-coef", min=0, help="weight of the KL to pi_sup at the first frame; it falls to a 200th")]
 EntropyCoef = Annotated[float, typer.Option("--entropy-coef", min=0, help="weight of the entropy")]
 Traces = Annotated[Literal["joint", "split"], typer.Option("--traces", help="one V-trace, or one each for move, aim and buttons")]
 PseudoReward = Annotated[float, typer.Option("--pseudo-reward-scale", min=0, help="paid for 100 hit points of damage; 0: outcome alone")]
@@ -51,10 +51,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=2**31 - 1, help="seed of
 
 
 def loss_settings(upgo_coef: float, kl_coef: float, entropy_coef: float, traces: Literal["joint", "split"]) -> LossSettings:
-    """The losses as the options say; the KL's weight falls to a tenth, as by default."""
+    """The losses as the options say; the KL's weight falls by as much as by default."""
     from league.losses import LossSettings
 
-    return LossSettings(upgo_weight=upgo_coef, kl_weight=kl_coef, kl_weight_end=kl_coef / 10, entropy_weight=entropy_coef, traces=traces)
+    return LossSettings(upgo_weight=upgo_coef, entropy_weight=entropy_coef, traces=traces).with_kl(kl_coef)
 
 
 def update_settings(lr: float, unroll: int, sequences: int, replay_reuse: int) -> UpdateSettings:

@@ -60,8 +60,8 @@ def run(
         tuple[int, int], typer.Option("--exploiter-frames", metavar="LEAST MOST", help="frames of an exploiter's life")
     ] = (1_000_000, 4_000_000),
     upgo_coef: UpgoCoef = 0.2,
-    kl_coef: KlCoef = 0.05,
-    entropy_coef: EntropyCoef = 0.002,
+    kl_coef: KlCoef = 0.02,
+    entropy_coef: EntropyCoef = 0.0005,
     traces: Traces = "joint",
     pseudo_reward_scale: PseudoReward = 0.0,
     draw_reward: DrawReward = 0.0,
