@@ -239,7 +239,7 @@ def build_told(state: LastStandingState, which: NDArray[Any] | None = None, out:
     if chosen.shape != shape or out.shape != (*shape, privileged.TOLD_SIZE):
         raise ValueError(f"last man standing: {chosen.shape} ships into {out.shape}; {shape} into (..., {privileged.TOLD_SIZE}) are needed")
     build_observation(state, out)
-    kernels("last_standing_privileged").tell(*_hidden_arrays(state), chosen, out)
+    kernels("last_standing_privileged_kernel").tell(*_hidden_arrays(state), chosen, out)
     return out
 
 

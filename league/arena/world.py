@@ -11,14 +11,18 @@ on first use only (``kernels``); ``warm`` compiles in a child, so that a live pr
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
 import operator
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +36,8 @@ from league.arena.sizes import SHIP_KINDS
 DT_S: Final = 1.0 / 60.0
 STEPS_PER_TICK: Final = 3
 TICK_HZ: Final = 20
+UNUSED_S: Final = 30 * 86_400.0
+"""Compiled code that no program has asked for so long is removed."""
 
 F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
@@ -183,17 +189,23 @@ def signature() -> tuple[Any, ...]:
 _SPECIMEN: Final = allocate(1, np.zeros(1, np.int64), ships=1, shots=1, loot=1, rocks=1, portals=1, fx=1)
 
 
+def compiled_sources() -> list[Path]:
+    """The files whose numbers and primitives kernels have compiled in."""
+    here = Path(__file__).parent
+    arena = [p for p in here.glob("*.py") if p.stem in ("world", "sizes", "physics") or p.stem.endswith(("_rules", "_parts", "_kernel"))]
+    return sorted([*arena, here.parent / "codec.py", here.parent / "privileged.py"])
+
+
 @functools.cache
 def cache_folder() -> Path:
     """Where compiled kernels are kept: per user, and named after their sources.
 
-    Numba notices a change only in the file a cached kernel stands in, not in the primitives it calls from other
-    files; the hash in the name makes any change start afresh.
+    Numba notices a change only in the file a cached kernel stands in, not in the primitives and numbers that it takes from other
+    files; the hash in the name makes any change start afresh. Folders that no version has used for 30 days are removed.
     """
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        if source.stem in ("world", "sizes", "physics") or source.stem.endswith(("_rules", "_parts", "_kernel")):
-            digest.update(source.read_bytes())
+    for source in compiled_sources():
+        digest.update(source.read_bytes())
     base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
     folder = Path(base) if base else Path.home() / ".cache"
     folder = folder / "secondseat" / "numba" / digest.hexdigest()[:16]
@@ -201,10 +213,22 @@ def cache_folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             pass
+        os.utime(folder)
     except OSError:
         # Cached kernels are pickles: never in a folder somebody else could have filled.
         return Path(tempfile.mkdtemp(prefix="secondseat-numba-"))
+    _prune(folder)
     return folder
+
+
+def _prune(used: Path) -> None:
+    """Remove the folders beside ``used`` that are of other versions and have not been used for long."""
+    for other in used.parent.iterdir():
+        if other == used or not re.fullmatch("[0-9a-f]{16}", other.name):
+            continue
+        with contextlib.suppress(OSError):
+            if time.time() - other.stat().st_mtime > UNUSED_S:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 @functools.cache

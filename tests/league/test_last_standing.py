@@ -56,7 +56,7 @@ def test_parameters_follow_the_fields() -> None:
     for function in (kernel._reset, kernel._advance):
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         assert names[: len(names) - 2] == game.FIELD_NAMES
-    hidden = world.kernels("last_standing_privileged")._tell
+    hidden = world.kernels("last_standing_privileged_kernel")._tell
     for function, seen in ((kernel._observe, game.SEEN), (kernel._mask, game.MASKED), (hidden, (*game.HIDDEN, "which"))):
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         assert names[:-1] == seen

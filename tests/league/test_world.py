@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
+import re
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -161,5 +165,53 @@ def test_an_unwritable_cache_falls_back_to_a_private_folder(tmp_path, monkeypatc
         assert folder.is_dir()
         assert not str(folder).startswith(str(blocked))
         folder.rmdir()
+    finally:
+        world.cache_folder.cache_clear()
+
+
+def imported(source: Path, root: Path) -> set[Path]:
+    """The project's modules that ``source`` takes something from, by its import statements."""
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(source.read_text("utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("league"):
+            continue
+        here = root / (node.module or "").replace(".", "/")
+        names = [here / f"{alias.name}.py" for alias in node.names] if here.is_dir() else [here.with_suffix(".py")]
+        found |= {path for path in names if path.exists()}
+    return found
+
+
+def test_whatever_kernels_are_compiled_from_is_in_the_name_of_their_folder() -> None:
+    """A number that a cached kernel has compiled in, and that changes elsewhere, would go on being the old one."""
+    root = Path(world.__file__).parents[2]
+    kernels = [
+        path for path in (root / "league").rglob("*.py") if re.search("^from numba import|^import numba", path.read_text("utf-8"), re.M)
+    ]
+    assert len(kernels) > 6
+    sources = set(world.compiled_sources())
+    fronts = {root / "league" / "arena" / "last_standing.py"}  # gives kernels the types of its arrays, which are in their signatures
+    for kernel in kernels:
+        assert imported(kernel, root) - fronts <= sources | set(kernels), kernel.name
+        assert kernel in sources or not any(kernel in imported(other, root) for other in kernels), kernel.name
+    assert all(imported(path, root) <= sources for path in sources if path.name in ("codec.py", "privileged.py"))
+
+
+def test_compiled_code_that_nobody_has_used_for_long_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = tmp_path / "secondseat" / "numba"
+    old, new, foreign = place / ("0" * 16), place / ("1" * 16), place / "mine"
+    for folder in (old, new, foreign):
+        folder.mkdir(parents=True)
+        (folder / "x.nbc").write_bytes(b"x")
+    for folder in (old, foreign):
+        os.utime(folder, (0, 0))
+    world.cache_folder.cache_clear()
+    try:
+        used = world.cache_folder()
+        assert sorted(place.iterdir()) == sorted([used, new, foreign])
+        os.utime(used, (0, 0))
+        world.cache_folder.cache_clear()
+        assert world.cache_folder() == used
+        assert time.time() - used.stat().st_mtime < 100
     finally:
         world.cache_folder.cache_clear()
