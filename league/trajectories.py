@@ -286,7 +286,7 @@ def _refuse(wrong: NDArray[np.bool_], values: Array, where: str, name: str, why:
 def concatenate(sequences: Sequence[TrajectorySequence]) -> TrajectorySequence:
     """All columns side by side, shorter ones padded to the longest. Extras must have the same names.
 
-    Raises TrajectoryError when there is nothing to put together or the extras differ.
+    Raises TrajectoryError when there is nothing to put together, or extras or widths of observations differ.
     """
     if not sequences:
         raise TrajectoryError("trajectory: nothing to put together; give at least one sequence")
@@ -294,6 +294,9 @@ def concatenate(sequences: Sequence[TrajectorySequence]) -> TrajectorySequence:
     other = next((set(s.extras) for s in sequences if set(s.extras) != names), names)
     if other != names:
         raise TrajectoryError(f"trajectory: extras {sorted(names)} beside {sorted(other)}; give all the same, or drop them")
+    sizes = sorted({s.observation.shape[2] for s in sequences})
+    if len(sizes) > 1:
+        raise TrajectoryError(f"trajectory: observations of {sizes[0]} numbers beside {sizes[1]} with privileged ones; give all the same")
     steps = max(s.steps for s in sequences)
     parts = [s.padded(steps) for s in sequences]
     starts = np.cumsum([0, *(s.columns for s in parts)])[:-1]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from league.codec import BINS, FIELD, OBSERVATION_HIGH, OBSERVATION_LOW
+from league.privileged import TOLD_HIGH, TOLD_LOW, TOLD_SIZE
 from league.trajectories import TrajectoryError, TrajectorySequence, concatenate, load, observation_version, write_arrays
 
 
@@ -171,6 +172,25 @@ def test_sequences_of_different_length_and_version_side_by_side() -> None:
         concatenate([played(), played(extras={})])
     with pytest.raises(TrajectoryError, match="at least one"):
         concatenate([])
+
+
+def test_what_only_a_value_is_told_goes_the_same_ways(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    told, after = (rng.uniform(TOLD_LOW, TOLD_HIGH, (*shape, TOLD_SIZE)).astype(np.float32) for shape in ((6, 3), (3,)))
+    sequence = played(observation=told, bootstrap_observation=after)
+    assert sequence.final_observation.shape == (0, TOLD_SIZE)
+    assert np.array_equal(sequence.check().seen, told[..., :19])
+    assert same(concatenate(sequence.split_columns(2)), sequence)
+    parts = sequence.split_steps(4)
+    assert np.array_equal(np.concatenate([p.check().next_observation() for p in parts]), sequence.next_observation())
+    assert np.array_equal(sequence.padded(8).check().final_observation, after)
+    sequence.save(tmp_path / "a.npz")
+    assert same(load(tmp_path / "a.npz"), sequence)
+    with pytest.raises(TrajectoryError, match="19 numbers beside 88"):
+        concatenate([played(), sequence])
+    told[1, 2, 30] = 3.0
+    with pytest.raises(TrajectoryError, match=r"observation\[1, 2, 30\] \(own_shot_1_damage\)"):
+        sequence.check()
 
 
 def test_a_file_gives_back_what_was_saved(tmp_path: Path) -> None:
