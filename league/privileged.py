@@ -18,8 +18,8 @@ import numpy as np
 from league.arena import last_standing_rules as rules
 from league.codec import OBSERVATION, OBSERVATION_SIZE, Field
 
-TOLD_SHOTS: Final = 2
-"""Shots told of those one has in flight, and of those that come."""
+TOLD_SHOTS: Final = rules.SHOTS_PER_SHIP
+"""Shots told: all that one has in flight, and as many of those that come."""
 TOLD_ENEMIES: Final = 3
 """The nearest ones."""
 MISS_PX: Final = 3.0 * (rules.RADIUS + rules.SHOT_RADIUS)
