@@ -150,9 +150,21 @@ class TargetWindow:
         wait_until(lambda: getattr(self.connection.get_input_focus().focus, "id", 0) == self.id, 5, f"focus on {self.title}")
 
     def move(self, x: int, y: int, width: int | None = None, height: int | None = None) -> None:
+        """Asks for the place (and size) and waits until the window has moved: a window manager does it in its own time."""
         size = {} if width is None or height is None else {"width": width, "height": height}
+        before = self._place()
         self.window.configure(x=x, y=y, **size)
         self.connection.sync()
+
+        def moved() -> bool:
+            place = self._place()
+            return place != before and (not size or place[2:] == (width, height))
+
+        wait_until(moved, 5, f"{self.title} moves from {before}")
+
+    def _place(self) -> tuple[int, int, int, int]:
+        shape = self.window.get_geometry()
+        return *self.origin(), shape.width, shape.height
 
     def hide(self) -> None:
         self.window.unmap()
