@@ -15,6 +15,7 @@ from league.arena.last_standing_parts import (
     MIDDLE_X,
     MIDDLE_Y,
     REACH_SQUARE,
+    ZONE_RADIUS_AT,
     fire_guns,
     fly_ships,
     move_shots,
@@ -25,7 +26,6 @@ from league.arena.last_standing_parts import (
     take_items,
     take_orders,
     write_observations,
-    zone_radius_at,
 )
 from league.arena.physics import mix64, uniform
 
@@ -53,7 +53,7 @@ def _reset(
         truncated[w] = False
         zone_middle[w, 0] = MIDDLE_X + uniform(rng, w, -rules.ZONE_OFFSET[0], rules.ZONE_OFFSET[0])
         zone_middle[w, 1] = MIDDLE_Y + uniform(rng, w, -rules.ZONE_OFFSET[1], rules.ZONE_OFFSET[1])
-        zone_radius[w] = zone_radius_at(0.0)
+        zone_radius[w] = ZONE_RADIUS_AT[0]
         place_ships(rng, ship_pos, ship_gun, w)
         for i in range(ship_alive.shape[1]):
             ship_alive[w, i] = True

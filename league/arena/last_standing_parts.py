@@ -40,17 +40,12 @@ FAR_SQUARE = F(1e9)
 PER_TOP_SPEED, PER_ZONE, NEAR_RANGE = F(1.0 / rules.TOP_SPEED), F(1.0 / rules.ZONE_RADIUS[0]), F(rules.NEAR_RANGE)
 PER_COOLDOWN_TICK = F(DT_S / rules.LONGEST_COOLDOWN_S)
 PER_ITEM_KIND, PER_ENEMY = F(1.0 / rules.ITEM_KINDS), F(1.0 / (rules.MOST_SHIPS - 1))
+_ZONE_S = np.arange(round(rules.ZONE_S[-1] / DT_S) + 1) * DT_S
+ZONE_RADIUS_AT = np.interp(_ZONE_S, rules.ZONE_S, rules.ZONE_RADIUS).astype(F)
+"""Radius of the zone by tick, px; the last one holds ever after, here and below."""
+ZONE_BURN_AT = (np.interp(_ZONE_S, (0.0, rules.ZONE_S[-1]), rules.ZONE_DAMAGE_S) * (DT_S / rules.HP)).astype(F)
+"""Share of the hull that a tick outside takes."""
 HP_SHARE, SHIELD_SHARE = F(rules.HP / (rules.HP + rules.SHIELD)), F(rules.SHIELD / (rules.HP + rules.SHIELD))
-
-
-@compiled
-def zone_radius_at(time_s):
-    """Radius of the zone, px."""
-    for k in range(1, len(rules.ZONE_S)):
-        if time_s < rules.ZONE_S[k]:
-            share = (time_s - rules.ZONE_S[k - 1]) / (rules.ZONE_S[k] - rules.ZONE_S[k - 1])
-            return rules.ZONE_RADIUS[k - 1] + share * (rules.ZONE_RADIUS[k] - rules.ZONE_RADIUS[k - 1])
-    return rules.ZONE_RADIUS[-1]
 
 
 @compiled
@@ -318,10 +313,9 @@ def settle(tick, rng, limit_steps, over, truncated, zone_middle, zone_radius, sh
         if over[w]:
             continue
         tick[w] += 1
-        time_s = tick[w] * DT_S
-        zone_radius[w] = zone_radius_at(time_s)
-        share = min(time_s / rules.ZONE_S[-1], 1.0)
-        burn = F((rules.ZONE_DAMAGE_S[0] + share * (rules.ZONE_DAMAGE_S[1] - rules.ZONE_DAMAGE_S[0])) * DT_S / rules.HP)
+        zone_tick = min(tick[w], len(ZONE_RADIUS_AT) - 1)
+        zone_radius[w] = ZONE_RADIUS_AT[zone_tick]
+        burn = ZONE_BURN_AT[zone_tick]
         ends = tick[w] % rules.STEPS_PER_ACTION == 0
         step = (tick[w] + rules.STEPS_PER_ACTION - 1) // rules.STEPS_PER_ACTION
         alive = 0
