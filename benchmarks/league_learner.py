@@ -4,8 +4,9 @@
 
 One thread, one update after another on random play: forward, every loss (V-trace, UPGO, TD(lambda), KL to stored reference
 logits, entropy), backward, clipping, Adam. Beside it: the same with split traces, the same from the readable loss by autograd,
-and torch's forward and backward, and forward, of the network alone; the last is the yardstick for how busy the machine is. Rows
-take turns, and medians are told. Times are CPU time of this process; on cores that are shared with other work they grow too.
+its matrix products and nothing else (no update of this network can be faster with this library), and torch's forward and
+backward, and forward, of the network alone; the last is the yardstick for how busy the machine is. Rows take turns, and medians
+are told. Times are CPU time of this process; on cores that are shared with other work they grow too.
 Prints a table and writes a dated file under ``benchmarks/results/``.
 """
 
@@ -28,7 +29,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 
-from league.codec import BINS, HEADS, LOGITS
+from league.codec import BINS, HEADS, LOGITS, OBSERVATION_SIZE
+from league.forward import BLOCK
 from league.learner import LeagueLearner
 from league.losses import REFERENCE_LOGITS, LossSettings, UpdateSettings, evaluate, update_loss
 from league.network import ActorCritic
@@ -77,6 +79,26 @@ def by_autograd(hidden: int, play: TrajectorySequence) -> Callable[[], None]:
     return step
 
 
+def products_alone(hidden: int, frames: int) -> Callable[[], None]:
+    """What an update multiplies and nothing else, in blocks of rows as it does, on rows that stay in the cache."""
+    random, products = np.random.default_rng(0), []
+    for inputs, outputs in ((OBSERVATION_SIZE, LOGITS), (TOLD_SIZE, 1)):
+        widths = (inputs, hidden, hidden, outputs)
+        rows = [random.standard_normal((BLOCK, width), np.float32) for width in widths]
+        weights = [random.standard_normal(shape, np.float32) for shape in zip(widths[1:], widths, strict=False)]
+        products += [(rows[i], weights[i].T) for i in range(3)]  # forward
+        products += [(rows[i + 1].T, rows[i]) for i in range(3)]  # the weights' gradients
+        products += [(rows[i + 1], weights[i]) for i in (1, 2)]  # what goes back to the layer below
+    ready = [(a, b, np.empty((len(a), b.shape[1]), np.float32)) for a, b in products]
+
+    def step() -> None:
+        for _ in range(frames // BLOCK):
+            for a, b, out in ready:
+                np.matmul(a, b, out=out)
+
+    return step
+
+
 def network_alone(network: ActorCritic, observation: torch.Tensor, backward: bool) -> Callable[[], object]:
     def step() -> None:
         with torch.set_grad_enabled(backward):
@@ -111,14 +133,15 @@ def main(argv: list[str] | None = None) -> int:
     one_thread()
     play = random_play(args.steps, args.sequences)
     network, observation = ActorCritic(args.hidden), torch.from_numpy(play.observation)
+    frames = args.steps * args.sequences
     rows = {
         "update, joint traces": learner(args.hidden, play, "joint"),
         "update, split traces": learner(args.hidden, play, "split"),
         "update by autograd, joint traces": by_autograd(args.hidden, play),
+        "its matrix products alone": products_alone(args.hidden, frames),
         "network forward and backward": network_alone(network, observation, True),
         "network forward": network_alone(network, observation, False),
     }
-    frames = args.steps * args.sequences
     rates = medians(rows, frames, args.seconds)
     sys.stdout.write(f"[{args.steps}, {args.sequences}], h = {args.hidden}, one thread, load {os.getloadavg()[0]:.1f}\n")
     for name, rate in rates.items():
