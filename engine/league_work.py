@@ -110,10 +110,12 @@ def league(report: Report, workspace: str, folder: str, supervised: str = "", re
     from league.live import LiveFile
     from league.matchmaking import LeagueSettings
     from league.report import make_report
+    from league.warm_up import warm_up
 
     where = Path(folder)
     report(Progress("starting", 0.0, run_dir=folder))
     threads.one_thread()
+    warm_up(_with_folder(report, folder))
     if resume:
         settings = _league_of(where, asked)
     else:

@@ -35,6 +35,7 @@ from league.runners.base import Runner, RunnerState, weights_of
 from league.runners.choose import make_runner
 from league.store import Journal, weights_hash
 from league.trajectories import TrajectoryError, read_arrays, write_arrays
+from league.warm_up import warm_up
 
 KEPT_CHECKPOINTS: Final = 2
 METRICS: Final = "metrics.jsonl"
@@ -78,6 +79,7 @@ def refine(
     settings = settings or RefineSettings()
     if not resume and checkpoints(run_dir):
         raise RefineError(f"{run_dir}: there is a run already; go on with it by --resume, or name another folder")
+    warm_up(report)
     run = _Run(supervised, settings, run_dir, name)
     try:
         if resume:

@@ -38,12 +38,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     from league.arena import world
 
-    for name in ("skirmish_kernel", "last_standing_kernel"):
-        world.warm(name)
-    source = Path(__file__).parents[1] / "league" / "loss_kernel.py"
-    compiled = world.cache_folder().rglob("loss_kernel.*.nbi")
-    if not any(index.stat().st_mtime > source.stat().st_mtime for index in compiled):
-        subprocess.run([sys.executable, "-c", "from league.gradients import compiled; compiled()"], cwd=source.parents[1], check=True)
+    world.warm("skirmish_kernel")
+    # In a process of its own: this one does not need what that imports.
+    subprocess.run([sys.executable, "-c", "from league.warm_up import warm_up; warm_up()"], cwd=Path(__file__).parents[1], check=True)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -89,6 +89,8 @@ def run(
     from league.live import LiveFile
     from league.matchmaking import LeagueSettings
     from league.report import make_report
+    from league.warm_up import warm_up
+    from tui.commands.long_work import long_work
     from tui.commands.running import Signals
     from tui.league_view import LeagueView
 
@@ -120,6 +122,8 @@ def run(
         updates=update_settings(lr, unroll, sequences, replay_reuse),
     )
     one_thread()
+    with long_work() as report_compiling:
+        warm_up(report_compiling)
     with Signals() as signals, LeagueView(plain=headless or as_json) as view, LiveFile(folder, view) as live:
         result = run_league(settings, folder, live, lambda: bool(signals.asked), resume)
     written = _with_matches(make_report(folder), folder, folder / "report", False)
