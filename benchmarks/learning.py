@@ -314,9 +314,18 @@ def entry(runner: Runner, name: str, scores: list[list[float]], high: list[float
     return {"normalised": shown.to_json(), "by_seed": [e.to_json() for e in each], "scores": scores}
 
 
+def chosen_rows(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Of ``ABLATIONS`` the first, which the others are compared with, and those with one of ``words`` in their names (all without)."""
+    first = next(iter(ABLATIONS))
+    chosen = {name: change for name, change in ABLATIONS.items() if name == first or not words or any(word in name for word in words)}
+    if unknown := [word for word in words if not any(word in name for name in ABLATIONS)]:
+        raise SystemExit(f"--rows: no variant has {', '.join(unknown)} in its name; there are: {'; '.join(ABLATIONS)}")
+    return chosen
+
+
 def ablations(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[float]]) -> dict[str, Any]:
     jobs: dict[str, Job] = {}
-    for name, change in ABLATIONS.items():
+    for name, change in chosen_rows(asked.rows).items():
         inner = {k: v for k, v in change.items() if k != "perturbed"}
         perturbed = change.get("perturbed", asked.perturbed)
         jobs[name] = Job(
@@ -345,6 +354,7 @@ def main() -> None:
     parser.add_argument("--ablations", action="store_true", help="also train and fly variants")
     parser.add_argument("--ablation-minutes", type=float, default=10)
     parser.add_argument("--only-ablations", action="store_true")
+    parser.add_argument("--rows", type=lambda text: text.split(","), default=[], metavar="WORDS", help="variants by words, with commas")
     parser.add_argument("--jobs", type=int, default=max(1, os.cpu_count() or 1))
     parser.add_argument("--keep", type=Path, default=Path("build") / "learning", help="what is finished is kept here")
     parser.add_argument("--quick", action="store_true", help="a look: 6 minutes of play, one seed, 16 episodes, no pixels")
@@ -358,6 +368,7 @@ def main() -> None:
             "quick",
             2,
         )
+    chosen_rows(asked.rows)  # a word that fits nothing is told before hours of work
     runner = Runner(asked.keep, asked.jobs)
     try:
         pilots = {name: runner.scores(name, "state", max(asked.episodes, asked.pixel_episodes)) for name in PILOTS}
