@@ -36,6 +36,7 @@ from data.vocabulary import MODES
 from engine.motor import Motor
 from engine.recent import Recent
 from trainers.chunking import Chunk, Chunks
+from trainers.pressing import NEVER, Presser, PressRule
 
 STRATEGIST_S: Final = 1.0
 TACTICIAN_S: Final = 0.2
@@ -97,9 +98,7 @@ class Policy:
         self.brains = Brains(profile, {level: (found.card, found.tensors) for level, found in levels.items()})
         card = levels["executor"].card
         self._names = input_names(profile)
-        self.thresholds: dict[str, tuple[float, float]] = {
-            n: (float(v["threshold"]), float(v["refractory_s"])) for n, v in card["thresholds"].items()
-        }
+        self.rules = {name: PressRule(**{k: float(v) for k, v in rule.items()}) for name, rule in card["thresholds"].items()}
         self._holds = frozenset(card.get("holds", ()))
         self._chunk = Chunk(**card.get("chunk", {}))
         self.normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
@@ -114,7 +113,7 @@ class Policy:
         self._mode = UNKNOWN_MODE
         self._target, self._target_seen_ns = NO_TARGET, 0
         self._clicks: deque[tuple[int, int]] = deque(maxlen=64)
-        self._pressed_ns: dict[str, int] = {}
+        self._pressers: dict[str, Presser] = {}
         self._motor = Motor(self.profile, self.settings.speed_widths_s)
         self._reach: _Reach | None = None
         self._clicked_ns = -(1 << 62)
@@ -236,11 +235,11 @@ class Policy:
 
     def _click(self, hazards: list[float], seen: Observation, point: tuple[float, float]) -> list[str]:
         """The button whose hazard is over its threshold by most, if any."""
-        open_ = [(h, n) for h, n in zip(hazards, ("mouse_left", "mouse_right"), strict=True) if self._over(n, h, seen.time_ns)]
+        open_ = [(h, n) for h, n in zip(hazards, ("mouse_left", "mouse_right"), strict=True) if self._ready(n, h, seen.time_ns)]
         if not open_:
             return []
         name = max(open_)[1]
-        self._pressed_ns[name] = seen.time_ns
+        self._pressers[name].book(seen.time_ns)
         self._reach, self._clicked_ns = None, seen.time_ns
         if self._chunks is not None:
             self._chunks.forget()
@@ -250,17 +249,16 @@ class Policy:
         return [name]
 
     def _fires(self, name: str, hazard: float, now: int) -> bool:
-        if not self._over(name, hazard, now):
+        if not self._ready(name, hazard, now):
             return False
-        self._pressed_ns[name] = now
+        self._pressers[name].book(now)
         return True
 
-    def _over(self, name: str, hazard: float, now: int) -> bool:
-        threshold, refractory_s = self.thresholds.get(name, (2.0, 0.0))
-        if name == "mouse_left":
-            threshold *= self.settings.click_scale
-        before = self._pressed_ns.get(name)
-        return hazard >= threshold and (before is None or now - before > refractory_s * 1e9)
+    def _ready(self, name: str, hazard: float, now: int) -> bool:
+        presser = self._pressers.get(name)
+        if presser is None:
+            presser = self._pressers[name] = Presser(self.rules.get(name, NEVER))
+        return presser.ready(hazard, now, self._dt_s(), self.settings.click_scale if name == "mouse_left" else 1.0)
 
     def _dt_s(self) -> float:
         if len(self._past) < 2:
@@ -278,7 +276,10 @@ def load_policy(path: Path | str, profile: GameProfile | None = None, settings: 
     for level, found in levels.items():
         refuse_mismatch(found, profile if profile is not None else own, level)
         _refuse_other_rules(found)
-    return Policy(own, levels, folder.name, settings)
+    try:
+        return Policy(own, levels, folder.name, settings)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CheckpointError(f"{folder}: what its cards say of how it flies cannot be read ({error!r}); train it again") from error
 
 
 def _refuse_other_rules(found: Checkpoint) -> None:

@@ -26,6 +26,7 @@ from engine.replay import Actions, held_modes, held_targets, replay_actions, rep
 from engine.runtime.progress import Progress, Report, ignore
 from engine.scoreboard_figures import ActionFigures, Calibration, ModeFigures, OnsetFigures, Scoreboard, TargetFigures
 from trainers import metrics
+from trainers.pressing import NEVER, pressed_ticks
 
 CROWD: Final = 5
 """A crowd is so many enemies or more."""
@@ -353,12 +354,10 @@ def _onsets(s: _Said, place: int) -> NDArray[np.int64]:
 
 
 def _fired(policy: Policy, s: _Said, told: str, place: int, name: str) -> NDArray[np.int64]:
-    """Ticks of the stretch, from 0, in which the policy would press an input, by its tuned threshold and refractory time."""
-    threshold, refractory_s = policy.thresholds.get(name, (2.0, 0.0))
-    if name == "mouse_left":
-        threshold *= policy.settings.click_scale
+    """Ticks of the stretch, from 0, in which the policy would press an input, by its rule."""
     ticks_s = np.diff(s.steps.time_ns[s.start : s.stop]) / 1e9
-    return metrics.fire(s.actions[told].hazards[:, place], threshold, round(refractory_s / float(np.median(ticks_s))))
+    scale = policy.settings.click_scale if name == "mouse_left" else 1.0
+    return pressed_ticks(s.actions[told].hazards[:, place], policy.rules.get(name, NEVER), float(np.median(ticks_s)), scale)
 
 
 def _nearest(steps: Steps, rows: NDArray[np.int64], roles: tuple[str, ...]) -> NDArray[np.int32]:

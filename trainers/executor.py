@@ -2,8 +2,8 @@
 
 Notable choices: rows as the live path would have seen them, the hand as many ticks after the picture as it takes a person to answer
 (``sampling``); no past action goes in, the cursor only where a click is timed, and there it is dropped for a fifth; mode and target are
-the upper layers' out-of-fold predictions, mixed with at most 30 % labels, the target dropped for 10 %; thresholds and
-refractory times are tuned on the validation part and stored in the card.
+the upper layers' out-of-fold predictions, mixed with at most 30 % labels, the target dropped for 10 %; when inputs are pressed
+(``pressing``) is tuned on the validation part and stored in the card.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from trainers.prepare import (
     usable_parts,
     without_bad_rows,
 )
+from trainers.pressing import NEVER, PressRule, key_rule, pressed_ticks
 from trainers.sampling import SamplingSettings, lagged, resample, unchanged
 
 HELD_S = 0.3
 """Inputs that are down longer than this in the median are held by the policy, not only tapped."""
-KEY_TOLERANCE_S = 0.5
-KEY_RECALL = 4.0
-"""Keys are tuned to be found within this time, recall weighing so many times as much as precision."""
+FEWEST_PRESSES = 4
+"""A key that was pressed less often, in training and validation together, is not pressed by the policy."""
 BEFORE_S = 0.5
 """The baseline of the point is the cursor so long before the click: in the very tick it lies there already."""
 
@@ -103,6 +103,15 @@ class ExecutorTask:
     @property
     def chunk(self) -> Chunk:
         return self._settings.chunk
+
+    @property
+    def key_ticks(self) -> int:
+        """Within how many ticks a press counts."""
+        return self._settings.horizons.key_ticks
+
+    def key_weight(self, i: int) -> float:
+        """What rows weigh in which input ``i`` is pressed."""
+        return float(self._key_weights[i])
 
     def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
         s, rows, device = self._settings, len(batch["choice"]), batch["choice"].device
@@ -316,18 +325,23 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
     out = {name: values.cpu().numpy() for name, values in task.outputs().items()}
     if task.chunk.ticks > 1:
         out |= {name: flown(out[name], arrays["stretch"], task.chunk) for name in ("click", "keys")}
-    tuned: dict[str, Any] = {}
+    tuned: dict[str, PressRule] = {}
     scores: dict[str, Any] = {}
     tick_s = float(np.median(np.concatenate([np.diff(s.time_ns) for s in sessions if len(s) > 1]))) / 1e9
+    ever = task.train["onsets"].sum(0).cpu().numpy()
     for i, name in enumerate(names):
         hazard = out["click"][:, i] if i < 2 else out["keys"][:, i]
         true = np.flatnonzero(arrays["onsets"][:, i])
-        threshold, refractory, f1 = _tuned(hazard, true, tick_s, is_key=i >= 2)
-        if len(true) < 4 and task.train["onsets"][:, i].sum() >= 8:
-            threshold = min(threshold, 0.5)  # too few to tune on, yet it was pressed in training
-        tuned[name] = {"threshold": threshold, "refractory_s": round(refractory * tick_s, 3)}
-        exact = metrics.onset_score(metrics.fire(hazard, threshold, refractory), true, 0).f1
-        scores[name] = {"f1_2": round(f1, 3), "f1_0": round(exact, 3), "true": len(true)}
+        if i < 2:
+            tuned[name] = _click_rule(hazard, true, int(ever[i]), tick_s)
+        elif len(true) + ever[i] >= FEWEST_PRESSES:
+            rest_s = _shortest_s(sessions, i)
+            tuned[name] = key_rule(hazard, len(true), task.key_weight(i), task.key_ticks, tick_s, rest_s)
+        else:
+            tuned[name] = NEVER
+        pressed = pressed_ticks(hazard, tuned[name], tick_s)
+        f1 = {ticks: round(metrics.onset_score(pressed, true, ticks).f1, 3) for ticks in (2, 0)}
+        scores[name] = {"f1_2": f1[2], "f1_0": f1[0], "true": len(true), "pressed": len(pressed)}
     labelled = arrays["choice"] >= 0
     clicking = arrays["click"].any(1) & labelled
     figures = {
@@ -345,7 +359,7 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
     figures["causality"] = metrics.causality(out["point"], task.outputs(swap=True)["point"].cpu().numpy())
     held_s = {n: float(np.median(_runs(np.concatenate([_held(s, i) for s in sessions]))) * tick_s) for i, n in enumerate(names)}
     return {
-        "thresholds": tuned,
+        "thresholds": {name: rule.to_json() for name, rule in tuned.items()},
         "onsets": scores,
         "points": {k: None if v is None or not np.isfinite(v) else round(v, 4) for k, v in figures.items()},
         "holds": [n for n, s in held_s.items() if s > HELD_S],
@@ -353,16 +367,22 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
     }
 
 
-def _tuned(hazard: NDArray[Any], true: NDArray[np.int64], tick_s: float, is_key: bool) -> tuple[float, int, float]:
-    """Threshold and refractory ticks of an input, and its F1 within two ticks.
+def _click_rule(hazard: NDArray[Any], true: NDArray[np.int64], ever: int, tick_s: float) -> PressRule:
+    """A click is wanted at its moment: threshold and refractory time with the best F1 within two ticks."""
+    threshold, refractory, _ = metrics.tune_onsets(hazard, true)
+    if len(true) < FEWEST_PRESSES and ever >= 2 * FEWEST_PRESSES:
+        threshold = min(threshold, 0.5)  # too few to tune on, yet it was pressed in training
+    return PressRule(threshold, round(refractory * tick_s, 3))
 
-    A click is wanted at its moment. A key is wanted at all: one that is not pressed leaves the game in a state that no person let
-    last, so that nothing was learnt of it and the policy may never press it; one pressed in vain costs less.
-    """
-    if not is_key or not len(true):
-        return metrics.tune_onsets(hazard, true)
-    threshold, refractory, _ = metrics.tune_onsets(hazard, true, max(2, round(KEY_TOLERANCE_S / tick_s)), beta=KEY_RECALL)
-    return threshold, refractory, metrics.onset_score(metrics.fire(hazard, threshold, refractory), true, 2).f1
+
+def _shortest_s(sessions: Sequence[Steps], i: int) -> float:
+    """How soon after one press of an input the next may come: as the player's quickest tenth, 0.1 to 0.4 s."""
+    gaps: list[NDArray[np.int64]] = []
+    for steps in sessions:
+        rows = np.repeat(np.arange(len(steps)), np.diff(steps.onset_offsets))[steps.onset_codes == i]
+        gaps.append(np.diff(steps.time_ns[rows]))
+    known = np.concatenate(gaps)
+    return round(float(np.clip(np.quantile(known, 0.1) / 1e9, 0.1, 0.4)), 3) if len(known) else 0.4
 
 
 def _rows_before(stretch: NDArray[np.int64], rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -23,13 +23,6 @@ class OnsetScore:
     predicted: int
     true: int
 
-    def f_score(self, beta: float) -> float:
-        """Recall weighs ``beta`` times as much as precision; 1 is ``f1``."""
-        if not self.predicted and not self.true:
-            return 1.0
-        down = beta**2 * self.precision + self.recall
-        return (1 + beta**2) * self.precision * self.recall / down if down else 0.0
-
 
 def recalls(labels: NDArray[Any], predicted: NDArray[Any], classes: int) -> NDArray[np.float64]:
     """[C] share of each class found; NaN for a class without rows. Unlabelled rows (below 0) are left out."""
@@ -119,11 +112,10 @@ def fire(hazards: NDArray[Any], threshold: float, refractory: int) -> NDArray[np
 
 
 def tune_onsets(
-    hazards: NDArray[Any], true: NDArray[Any], tolerance: int = 2, refractories: Sequence[int] = (2, 4, 8), beta: float = 1.0
+    hazards: NDArray[Any], true: NDArray[Any], tolerance: int = 2, refractories: Sequence[int] = (2, 4, 8)
 ) -> tuple[float, int, float]:
-    """Threshold and refractory time (ticks) with the best onset F-score, and that score; recall weighs ``beta`` times as much as
-    precision (van Rijsbergen, 1979). Ties go to the lower threshold, since a policy that never acts is the worse mistake. With no
-    true onset: a threshold that is never reached."""
+    """Threshold and refractory time (ticks) with the best onset F1, and that F1. Ties go to the lower threshold, since a policy
+    that never acts is the worse mistake. With no true onset: a threshold that is never reached."""
     if not len(true):
         return 1.01, int(refractories[0]), 1.0
     if not len(hazards):
@@ -136,7 +128,7 @@ def tune_onsets(
         if threshold < 0.02:
             continue
         for refractory in refractories:
-            score = onset_score(fire(hazards, threshold, refractory), true, tolerance).f_score(beta)
+            score = onset_score(fire(hazards, threshold, refractory), true, tolerance).f1
             if score > best[2] + 1e-9:
                 best = (float(threshold), int(refractory), score)
     if best[2] < 0.2:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from data.schema import NO_TARGET, Observation, Status, Tracks
 from engine.motor import Motor
 from engine.policy import Policy, PolicySettings, load_policy
 from tests.trainers.synthetic import TICK_NS, session
+from trainers.pressing import PressRule
 
 
 def fly(policy: Policy, observations: list[Observation]) -> list[tuple[str, int, tuple[str, ...]]]:
@@ -139,6 +141,44 @@ def test_a_policy_of_other_arena_rules_is_refused(bundle: Path, tmp_path: Path) 
     save(old / "tactician", found.tensors, {**found.card, "rules_version": 1})
     with pytest.raises(CheckpointError, match=r"tactician: learnt by arena rules 1, here they are 2"):
         load_policy(old)
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ({"threshold": 0.5, "refractory_s": 0.1, "rate_s": -1.0}, "rate_s -1.0"),
+        ({"threshold": 1e99, "refractory_s": 0.1}, "threshold 1e"),
+        ({"refractory_s": 0.1}, "threshold"),
+        ({"threshold": 0.5, "refractory_s": 0.1, "magic": 1.0}, "magic"),
+        ("often", "often|attribute"),
+    ],
+)
+def test_a_card_with_strange_rules_for_pressing_is_refused(rule: Any, told: str, bundle: Path, tmp_path: Path) -> None:
+    strange = tmp_path / "strange"
+    shutil.copytree(bundle, strange)
+    found = load(strange / "executor")
+    save(strange / "executor", found.tensors, {**found.card, "thresholds": {**found.card["thresholds"], "space": rule}})
+    with pytest.raises(CheckpointError, match=rf"strange: .*({told}).*train it again"):
+        load_policy(strange)
+
+
+def test_rules_without_a_rate_press_by_their_threshold_as_they_did(bundle: Path) -> None:
+    policy = load_policy(bundle)
+    policy.rules = {"space": PressRule(0.0, 0.15)}
+    steps = session(2)
+    pressed = [row for row in range(20) if "space" in policy.act(steps.observation(row)).action.onsets]
+    assert pressed == list(range(0, 20, 4))
+
+
+def test_a_new_flight_begins_with_nothing_due(bundle: Path) -> None:
+    policy = load_policy(bundle)
+    policy.rules = {"space": PressRule(2.0, 0.0, 1.0, 1e-3)}
+    steps = session(2)
+    for row in range(20):
+        policy.act(steps.observation(row))
+    assert policy._pressers["space"].due > 0
+    policy.reset()
+    assert "space" not in policy._pressers
 
 
 def test_a_policy_flies_without_torch(bundle: Path) -> None:

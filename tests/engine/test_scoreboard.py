@@ -23,6 +23,7 @@ from engine.scoreboard import CROWD, Again, _repeats, calibration, enemies_in, j
 from engine.scoreboard_page import draw
 from engine.unseen_play import second_run, unseen_play
 from tests.trainers.synthetic import session
+from trainers.pressing import PressRule
 
 
 class Oracle:
@@ -45,7 +46,7 @@ class Oracle:
 
 def oracle(policy: Policy, steps: Steps, **how: Any) -> Policy:
     policy.brains = Oracle(steps, **how)  # type: ignore[assignment]
-    policy.thresholds = {"mouse_left": (0.5, 0.0)}
+    policy.rules = {"mouse_left": PressRule(0.5, 0.0)}
     policy.settings = dataclasses.replace(policy.settings, click_scale=1.0)
     return policy
 

@@ -22,6 +22,7 @@ from trainers.chunking import Chunk, Chunks, Plan, flown
 from trainers.executor_extras import chunk_loss, labels, mirrored_way
 from trainers.loop import LoopSettings
 from trainers.networks.shape import WAY_GRID, Extras
+from trainers.pressing import PressRule
 
 INPUTS = 3
 
@@ -146,7 +147,7 @@ def test_a_policy_flies_by_chunks_and_a_way_point(tmp_path: Path, chunk: Chunk) 
     replayed = replay_actions(policy, steps, 0, len(steps), np.zeros(len(steps), np.int64), silent)
     assert replayed.hazards.shape == (len(steps), len(input_names(ARENA_PROFILE)))
     assert ((replayed.hazards > 0) & (replayed.hazards < 1)).all()
-    policy.thresholds["space"] = (0.0, 0.0)
+    policy.rules["space"] = PressRule(0.0, 0.0)
     actions = [policy.act(steps.observation(row)).action for row in range(60)]
     assert all(0 <= a.x <= 1 and 0 <= a.y <= 1 for a in actions)
     assert all("space" in a.onsets for a in actions)

@@ -59,24 +59,6 @@ def test_thresholds_are_tuned_and_kept_apart() -> None:
     assert metrics.tune_onsets(hazards, np.array([]))[0] > 1
 
 
-def test_recall_can_weigh_more_than_precision() -> None:
-    score = metrics.onset_score(np.array([10, 50, 90, 130]), np.array([10, 20]), 2)
-    assert (score.precision, score.recall) == (0.25, 0.5)
-    assert score.f_score(1) == pytest.approx(score.f1)
-    assert score.f_score(2) == pytest.approx(5 * 0.25 * 0.5 / (4 * 0.25 + 0.5))
-    assert metrics.onset_score(np.array([]), np.array([]), 2).f_score(2) == 1
-    assert metrics.onset_score(np.array([]), np.array([3]), 2).f_score(2) == 0
-    # Half of the presses are plain to see, the others no plainer than three times as many moments at which nothing was pressed.
-    hazards, true = np.full(440, 0.01), np.arange(20, 420, 40)
-    plain, faint = true[::2], true[1::2]
-    hazards[plain], hazards[np.concatenate([faint, faint + 10, faint + 20, faint + 30])] = 0.8, 0.3
-    by_f1, _, _ = metrics.tune_onsets(hazards, true)
-    assert 0.3 < by_f1 <= 0.8
-    by_recall, _, found = metrics.tune_onsets(hazards, true, beta=2)
-    assert by_recall <= 0.3
-    assert found == pytest.approx(5 * 0.4 / (4 * 0.4 + 1))
-
-
 def test_position_and_causality() -> None:
     assert metrics.position_error(np.array([[0.5, 0.5]]), np.array([[0.5, 0.6]]), (640, 360)) == pytest.approx(36)
     points = np.array([[0.5, 0.5], [0.2, 0.2]])

@@ -1,0 +1,76 @@
+"""When inputs are pressed: by a threshold, or as often as is foretold and at the likeliest moments."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from trainers.pressing import DUE, NEVER, Presser, PressRule, key_rule, pressed_ticks, unweighted
+
+TICK_S = 0.05
+
+
+def test_a_threshold_alone_presses_at_the_moment_and_rests() -> None:
+    hazards = np.array([0.1, 0.6, 0.7, 0.7, 0.2, 0.6])
+    assert pressed_ticks(hazards, PressRule(0.5, 0.1), TICK_S).tolist() == [1, 5]
+    assert pressed_ticks(hazards, PressRule(0.5, 0.0), TICK_S).tolist() == [1, 2, 3, 5]
+    assert pressed_ticks(hazards, PressRule(0.5, 0.0), TICK_S, scale=1.3).tolist() == [2, 3]
+    assert not len(pressed_ticks(np.ones(100), NEVER, TICK_S))
+
+
+def test_a_small_chance_that_lasts_leads_to_a_press() -> None:
+    """An enemy marked and not shot at: no person waits there, and so the chance stays small for ever."""
+    rule = PressRule(0.5, 0.4, weight=1.0, rate_s=20 / 3)
+    hazards = np.concatenate([np.zeros(50), np.full(100, 0.1)])
+    first = pressed_ticks(hazards, rule, TICK_S)[0]
+    assert first == 50 + math.ceil(DUE / (0.1 / 3)) - 1
+    assert not len(pressed_ticks(hazards, PressRule(0.5, 0.4), TICK_S))
+
+
+def test_a_likely_moment_is_taken_at_once_and_only_once() -> None:
+    rule = PressRule(0.5, 0.3, weight=1.0, rate_s=20 / 3)
+    hazards = np.concatenate([np.full(40, 0.001), np.full(4, 0.7), np.full(40, 0.001)])
+    assert pressed_ticks(hazards, rule, TICK_S).tolist() == [40]
+
+
+@given(arrays(np.float64, 400, elements=st.floats(0, 0.6)), st.floats(1, 12))
+def test_in_the_long_run_the_foretold_rate_sets_how_many_are_pressed(hazards: np.ndarray, weight: float) -> None:
+    rule = PressRule(2.0, 0.0, weight, rate_s=5.0)
+    expected = [rule.expected(h, TICK_S) for h in hazards.tolist()]
+    pressed = len(pressed_ticks(hazards, rule, TICK_S))
+    assert math.floor(sum(expected) / (DUE + max(expected))) <= pressed <= sum(expected) / DUE
+
+
+@given(st.floats(0.0, 1.0), st.floats(1, 12))
+def test_the_weight_of_training_is_taken_out_of_a_chance(chance: float, weight: float) -> None:
+    weighted = weight * chance / (weight * chance + 1 - chance)
+    assert unweighted(weighted, weight) == pytest.approx(chance, abs=1e-9)
+
+
+def test_a_keys_rule_presses_as_often_as_the_player_did() -> None:
+    dice = np.random.default_rng(0)
+    true = np.sort(dice.choice(6000, 60, replace=False))
+    chances = np.full(6000, 0.004)
+    chances[np.unique(np.concatenate([true - 1, true]).clip(0))] = 0.3
+    hazards = 8 * chances / (8 * chances + 1 - chances)
+    rule = key_rule(hazards, len(true), 8.0, 3, TICK_S, 0.1)
+    assert rule.threshold == pytest.approx(8 / 9)  # a chance of a half, as the network says it
+    assert len(true) <= len(pressed_ticks(hazards, rule, TICK_S)) <= 1.45 * len(true)
+    twice = key_rule(hazards, 2 * len(true), 8.0, 3, TICK_S, 0.1)
+    assert len(pressed_ticks(hazards, twice, TICK_S)) > 1.3 * len(pressed_ticks(hazards, rule, TICK_S))
+
+
+def test_without_presses_to_count_a_key_is_taken_at_its_word() -> None:
+    rule = key_rule(np.zeros(0), 0, 1.0, 3, TICK_S, 0.1)
+    assert rule.rate_s * TICK_S == pytest.approx(1 / 3)
+
+
+def test_rules_are_kept_in_cards() -> None:
+    for rule in (PressRule(0.3, 0.1), PressRule(0.9, 0.4, 8.0, 5.0), NEVER):
+        assert PressRule(**rule.to_json()) == rule
+    assert Presser(PressRule(0.3, 0.0)).ready(0.31, 0, TICK_S)
