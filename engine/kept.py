@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def count_kept(workspace: Path) -> tuple[int, int]:
-    """Sessions and whole policies; reads the disk."""
+    """Sessions, without those that are being recorded, and whole policies; reads the disk."""
     from data.catalog import list_sessions
     from data.models import list_policies
 
-    return len(list_sessions(workspace)), sum(not policy.problem for policy in list_policies(workspace))
+    return sum(not session.live for session in list_sessions(workspace)), sum(not policy.problem for policy in list_policies(workspace))
