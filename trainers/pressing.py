@@ -7,13 +7,12 @@ presses two to ten times as often as the person did.
 
 So presses of a key are taken for what they are, events of a point process whose rate the Executor foretells. Between two of
 them the rate's integral is exponentially distributed with mean 1 (time-rescaling theorem: Brown et al., 2002). In flight it is
-summed up from press to press, and the next one is due as soon as the person would rather have pressed by then than not: a small
-chance that lasts leads to a press, and no more than 1/ln 2 as many are made as are foretold, however small the chances are.
+summed up from press to press, and the next one is due at a half: the person would have pressed by then in two of five cases. A
+small chance that lasts leads to a press, and at most twice as many are made as are foretold, however small the chances are.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,8 +20,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-DUE: Final = math.log(2.0)
-"""Summed rate by which a press has come in half of the cases."""
+DUE: Final = 0.5
+"""Summed rate at which a press is due. At 1 as many are made as are foretold, and late; sooner flies better (decision 23)."""
 PRIOR_PRESSES: Final = 5.0
 """Presses that what the Executor says of itself is worth, beside those that were counted."""
 

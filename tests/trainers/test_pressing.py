@@ -26,9 +26,9 @@ def test_a_threshold_alone_presses_at_the_moment_and_rests() -> None:
 def test_a_small_chance_that_lasts_leads_to_a_press() -> None:
     """An enemy marked and not shot at: no person waits there, and so the chance stays small for ever."""
     rule = PressRule(0.5, 0.4, weight=1.0, rate_s=20 / 3)
-    hazards = np.concatenate([np.zeros(50), np.full(100, 0.1)])
+    hazards = np.concatenate([np.zeros(50), np.full(100, 0.11)])
     first = pressed_ticks(hazards, rule, TICK_S)[0]
-    assert first == 50 + math.ceil(DUE / (0.1 / 3)) - 1
+    assert first == 50 + math.ceil(DUE / (0.11 / 3)) - 1
     assert not len(pressed_ticks(hazards, PressRule(0.5, 0.4), TICK_S))
 
 
@@ -60,7 +60,7 @@ def test_a_keys_rule_presses_as_often_as_the_player_did() -> None:
     hazards = 8 * chances / (8 * chances + 1 - chances)
     rule = key_rule(hazards, len(true), 8.0, 3, TICK_S, 0.1)
     assert rule.threshold == pytest.approx(8 / 9)  # a chance of a half, as the network says it
-    assert len(true) <= len(pressed_ticks(hazards, rule, TICK_S)) <= 1.45 * len(true)
+    assert len(true) <= len(pressed_ticks(hazards, rule, TICK_S)) <= 2 * len(true)
     twice = key_rule(hazards, 2 * len(true), 8.0, 3, TICK_S, 0.1)
     assert len(pressed_ticks(hazards, twice, TICK_S)) > 1.3 * len(pressed_ticks(hazards, rule, TICK_S))
 
