@@ -79,6 +79,11 @@ class ExecutorSettings:
     def extras(self) -> Extras:
         return Extras(self.chunk.ticks, self.way_point)
 
+    @property
+    def key_ticks(self) -> int:
+        """Within how many ticks a press counts for the chance that is flown by: chunks foretell each tick by itself."""
+        return 1 if self.chunk.ticks > 1 else self.horizons.key_ticks
+
 
 QUICK = ExecutorSettings(LoopSettings(10, 128, 5e-4))
 
@@ -96,25 +101,16 @@ class ExecutorTask:
         mirrors: Mirrors | None = None,
         augmented: bool = False,
     ) -> None:
-        self.network, self.train, self.validation, self._settings = network, train, validation, settings
+        self.network, self.train, self.validation, self.settings = network, train, validation, settings
         self._mirrors, self._augmented = mirrors, augmented
         self._key_weights = key_weights
-
-    @property
-    def chunk(self) -> Chunk:
-        return self._settings.chunk
-
-    @property
-    def key_ticks(self) -> int:
-        """Within how many ticks a press counts."""
-        return self._settings.horizons.key_ticks
 
     def key_weight(self, i: int) -> float:
         """What rows weigh in which input ``i`` is pressed."""
         return float(self._key_weights[i])
 
     def loss(self, batch: Batch, generator: torch.Generator) -> tuple[Tensor, Figures]:
-        s, rows, device = self._settings, len(batch["choice"]), batch["choice"].device
+        s, rows, device = self.settings, len(batch["choice"]), batch["choice"].device
 
         def chance(p: float) -> Tensor:
             return (torch.rand(rows, generator=generator) < p).to(device)
@@ -152,7 +148,7 @@ class ExecutorTask:
             loss[ground] = -network.ground_log_density(_rows(seen, ground), batch["point"][ground, None])[:, 0].clamp(min=-8)
             open_ = torch.isfinite(seen.log_p[:, :SLOTS])
             spread = -(torch.where(open_, seen.log_p[:, :SLOTS], 0.0).sum(1) / open_.sum(1).clamp(min=1))
-            point = (loss + self._settings.smoothing * spread)[labelled].mean()
+            point = (loss + self.settings.smoothing * spread)[labelled].mean()
             if len(on_slot):
                 offset = F.smooth_l1_loss(seen.on_offset[on_slot, choice[on_slot]], batch["slot_offset"][on_slot], beta=0.3)
         with torch.no_grad():  # a choice and a place to aim at: nothing flows back through them
@@ -165,9 +161,9 @@ class ExecutorTask:
         keys = F.binary_cross_entropy_with_logits(onsets, batch["soon"], pos_weight=self._key_weights)
         down = F.binary_cross_entropy_with_logits(held, batch["held"])
         total = point + 0.5 * offset + intent + 2 * click + 10 * keys + down
-        if self._settings.chunk.ticks > 1:
+        if self.settings.chunk.ticks > 1:
             total = total + executor_extras.chunk_loss(network, batch, seen, chosen, aim, known, self._key_weights)
-        if self._settings.way_point:
+        if self.settings.way_point:
             total = total + executor_extras.way_loss(batch, seen)
         return total, {n: float(v.detach()) for n, v in (("point", point), ("intent", intent), ("click", click), ("keys", keys))}
 
@@ -185,7 +181,7 @@ class ExecutorTask:
             seen = self._see(batch, batch["modes"][:, variant], target)
             choice, point = self.network.choose(seen, batch["boxes"])
             clicks, onsets, _ = self.network.act(seen, choice, point, batch["cursor"], batch["cursor_known"])
-            if self._settings.chunk.ticks > 1:
+            if self.settings.chunk.ticks > 1:
                 _, foretold = self.network.foretell(seen, choice, point, batch["cursor"], batch["cursor_known"])
                 clicks = onsets = foretold  # [B, N, I]: what it flies by
             values = (seen.log_p.exp(), choice, point, seen.intent.sigmoid(), clicks.sigmoid(), onsets.sigmoid())
@@ -323,8 +319,8 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
     """Thresholds tuned on the validation part, and the figures that go with them."""
     size = sessions[0].profile.picture_size
     out = {name: values.cpu().numpy() for name, values in task.outputs().items()}
-    if task.chunk.ticks > 1:
-        out |= {name: flown(out[name], arrays["stretch"], task.chunk) for name in ("click", "keys")}
+    if task.settings.chunk.ticks > 1:
+        out |= {name: flown(out[name], arrays["stretch"], task.settings.chunk) for name in ("click", "keys")}
     tuned: dict[str, PressRule] = {}
     scores: dict[str, Any] = {}
     tick_s = float(np.median(np.concatenate([np.diff(s.time_ns) for s in sessions if len(s) > 1]))) / 1e9
@@ -336,7 +332,7 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
             tuned[name] = _click_rule(hazard, true, int(ever[i]), tick_s)
         elif len(true) + ever[i] >= FEWEST_PRESSES:
             rest_s = _shortest_s(sessions, i)
-            tuned[name] = key_rule(hazard, len(true), task.key_weight(i), task.key_ticks, tick_s, rest_s)
+            tuned[name] = key_rule(hazard, len(true), task.key_weight(i), task.settings.key_ticks, tick_s, rest_s)
         else:
             tuned[name] = NEVER
         pressed = pressed_ticks(hazard, tuned[name], tick_s)

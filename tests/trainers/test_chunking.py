@@ -153,6 +153,11 @@ def test_a_policy_flies_by_chunks_and_a_way_point(tmp_path: Path, chunk: Chunk) 
     assert all("space" in a.onsets for a in actions)
 
 
+def test_a_chunks_chances_are_of_one_tick_each() -> None:
+    assert executor.ExecutorSettings().key_ticks == 3
+    assert executor.ExecutorSettings(chunk=Chunk(8)).key_ticks == 1
+
+
 def test_without_chunks_there_are_none(tmp_path: Path) -> None:
     loop = LoopSettings(1, 64, 1e-3, device="cpu", checkpoints=False)
     found = load(executor.train([session(4.0)], executor.ExecutorSettings(loop, width=16, layers=1), tmp_path).best)
