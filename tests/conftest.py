@@ -7,10 +7,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,29 @@ import pytest
 from tests.support import x11
 
 MakeTarget = Callable[..., x11.TargetWindow]
+GRACE_S = 60.0  # for a test that is over its time to fail by itself
+_stderr = -1
+
+
+def pytest_configure() -> None:
+    global _stderr
+    _stderr = os.dup(sys.__stderr__.fileno() if sys.__stderr__ else 2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    """Ends this process, and says where each of its threads was, when a test outlasts its time limit by ``GRACE_S``.
+
+    The limit itself is an exception in the main thread: one that waits in compiled code never sees it, and one that runs a loop of
+    tasks may lose it in a task. Without this such a test would hold up all others for ever and not even be named.
+    """
+    marker = item.get_closest_marker("timeout")
+    limit_s = float(marker.args[0] if marker else item.config.getini("timeout"))
+    faulthandler.dump_traceback_later(limit_s + GRACE_S, exit=True, file=_stderr)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _need_x11() -> None:
