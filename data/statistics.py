@@ -84,7 +84,7 @@ class Statistics:
             ticks=ticks,
             learnable_ticks=learnable,
             windows=sum(s.windows for s in parts),
-            windows_formula=f"the sum over {len(parts)} sessions",
+            windows_formula=parts[0].windows_formula if len(parts) == 1 else f"the sum over {len(parts)} sessions",
             modes=_summed(s.modes for s in parts),
             keys=_summed(s.keys for s in parts),
             actors=_summed(s.actors for s in parts),

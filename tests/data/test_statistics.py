@@ -104,6 +104,11 @@ def test_the_total_adds_up_and_copies_are_named() -> None:
     assert all(a.fingerprint != b.fingerprint for a, b in itertools.pairwise(sessions))
 
 
+def test_the_total_of_one_session_keeps_its_formula() -> None:
+    one = figures(session(40), 40)
+    assert Statistics((one,)).total().windows_formula == one.windows_formula
+
+
 def test_nothing_at_all() -> None:
     total = Statistics().total()
     assert (total.id, total.hours, total.modes, total.suspicious) == ("0 sessions", 0, {}, ())
