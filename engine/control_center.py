@@ -96,6 +96,7 @@ class ControlCenter:
         self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time(), pid=os.getpid(), version=own_version())
         self._lag_ms = Spread(600)
         self._kept = (0, 0)
+        self._recorded: tuple[str, str] = ("idle", "")  # as the recorder was when that was counted
         self._served = ("", 0)
         self._process = psutil.Process()
         self._extra: list[TaskService] = []
@@ -267,7 +268,10 @@ class ControlCenter:
         self.supervisor.check()
         if self.hotkeys is not None and self.hotkeys.look():
             await asyncio.to_thread(self.hotkeys.revive)
-        if self.jobs is not None and self._note_ended(self.jobs):
+        ended = self.jobs is not None and self._note_ended(self.jobs)
+        recorder = self.recorder.state()
+        before, self._recorded = self._recorded, (recorder.phase, recorder.last_session)
+        if ended or before != self._recorded:  # a recording also ends by itself: its window was closed, the disk is full
             await asyncio.to_thread(self.count_kept)
         if self.rig is not None:
             await self.rig.housekeeping()

@@ -1,8 +1,8 @@
 """A policy in flight: three levels on their own clocks (1, 5 and 20 Hz of observation time), one action a tick.
 
 ``load_policy`` reads a bundle and refuses one that does not fit; ``Policy.act`` is called once per tick, always from the
-same thread. Nothing is remembered of past actions but when something was last pressed
-(refractory times) and which track was last clicked (the Tactician's ``since_click``).
+same thread. Nothing is remembered of past actions but when each input was last pressed, what was foretold for it since then
+(``trainers.pressing``), and which tracks were last clicked (the Tactician's ``since_click``).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Policy:
         self._mode = UNKNOWN_MODE
         self._target, self._target_seen_ns = NO_TARGET, 0
         self._clicks: deque[tuple[int, int]] = deque(maxlen=64)
-        self._pressers: dict[str, Presser] = {}
+        self._pressers = {name: Presser(self.rules.get(name, NEVER)) for name in self._names}
         self._motor = Motor(self.profile, self.settings.speed_widths_s)
         self._reach: _Reach | None = None
         self._clicked_ns = -(1 << 62)
@@ -209,7 +209,7 @@ class Policy:
                 on_track = out.choice < inputs.ids.shape[1]
                 track_id = int(inputs.ids[0, out.choice]) if on_track else NO_TARGET
                 self._reach = _Reach(track_id, None if on_track else point, seen.time_ns)
-            self._motor.move(point if way is None else (way[0], way[1]), self._dt_s(), whole=way is not None)
+            self._motor.move(point if way is None else (way[0], way[1]), min(self._since_s(), 0.1), whole=way is not None)
         for i, name in enumerate(self._names):
             if name in ("mouse_left", "mouse_right") or name in self._holds:
                 continue
@@ -255,16 +255,15 @@ class Policy:
         return True
 
     def _ready(self, name: str, hazard: float, now: int) -> bool:
-        presser = self._pressers.get(name)
-        if presser is None:
-            presser = self._pressers[name] = Presser(self.rules.get(name, NEVER))
-        return presser.ready(hazard, now, self._dt_s(), self.settings.click_scale if name == "mouse_left" else 1.0)
+        scale = self.settings.click_scale if name == "mouse_left" else 1.0
+        return self._pressers[name].tick(hazard, now, self._since_s(), scale)
 
-    def _dt_s(self) -> float:
+    def _since_s(self) -> float:
+        """Since the observation before; never over ``GAP_S``."""
         if len(self._past) < 2:
             return 0.05
         before, now = self._past.times_ns[-2:]
-        return min((now - before) / 1e9, 0.1)
+        return (now - before) / 1e9
 
 
 def load_policy(path: Path | str, profile: GameProfile | None = None, settings: PolicySettings | None = None) -> Policy:
@@ -278,7 +277,7 @@ def load_policy(path: Path | str, profile: GameProfile | None = None, settings: 
         _refuse_other_rules(found)
     try:
         return Policy(own, levels, folder.name, settings)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:  # making one only reads its cards
         raise CheckpointError(f"{folder}: what its cards say of how it flies cannot be read ({error!r}); train it again") from error
 
 

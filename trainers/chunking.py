@@ -2,8 +2,9 @@
 
 With temporal ensembling every tick foretells anew, and what is done now is the weighted mean of all that was foretold of now: weight
 exp(-decay * i), i counting from the oldest. Else the first n ticks of a chunk are flown as they were foretold, and only then the next
-one counts. Hazards are probabilities, so that their mean is one; a place is averaged only over chunks with the same aim: the mean of
-two ways is neither.
+one counts. Hazards are averaged as the network says them, with the weight that presses had in training (``trainers.pressing``): the mean
+leans towards the smaller ones, which counting presses makes up for. A place is averaged only over chunks with the same aim: the mean
+of two ways is neither.
 
 Numpy only. Legend: T ticks, K ticks of a chunk, I buttons and keys.
 """

@@ -48,8 +48,10 @@ from trainers.sampling import SamplingSettings, lagged, resample, unchanged
 
 HELD_S = 0.3
 """Inputs that are down longer than this in the median are held by the policy, not only tapped."""
-FEWEST_PRESSES = 4
-"""A key that was pressed less often, in training and validation together, is not pressed by the policy."""
+FEWEST_PRESSES = 3
+"""A key that was pressed less often in what was trained on is not pressed by the policy."""
+FEWEST_TO_TUNE = 4
+"""With fewer clicks in validation their threshold is at most a half, if they were made twice as often in training."""
 BEFORE_S = 0.5
 """The baseline of the point is the cursor so long before the click: in the very tick it lies there already."""
 
@@ -330,7 +332,7 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
         true = np.flatnonzero(arrays["onsets"][:, i])
         if i < 2:
             tuned[name] = _click_rule(hazard, true, int(ever[i]), tick_s)
-        elif len(true) + ever[i] >= FEWEST_PRESSES:
+        elif ever[i] >= FEWEST_PRESSES:
             rest_s = _shortest_s(sessions, i)
             tuned[name] = key_rule(hazard, len(true), task.key_weight(i), task.settings.key_ticks, tick_s, rest_s)
         else:
@@ -366,9 +368,10 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
 def _click_rule(hazard: NDArray[Any], true: NDArray[np.int64], ever: int, tick_s: float) -> PressRule:
     """A click is wanted at its moment: threshold and refractory time with the best F1 within two ticks."""
     threshold, refractory, _ = metrics.tune_onsets(hazard, true)
-    if len(true) < FEWEST_PRESSES and ever >= 2 * FEWEST_PRESSES:
-        threshold = min(threshold, 0.5)  # too few to tune on, yet it was pressed in training
-    return PressRule(threshold, round(refractory * tick_s, 3))
+    if len(true) < FEWEST_TO_TUNE and ever >= 2 * FEWEST_TO_TUNE:
+        threshold = min(threshold, 0.5)
+    # Half a tick more, so that ticks that are not all of one length rest for as many as they were tuned for.
+    return PressRule(threshold, round((refractory + 0.5) * tick_s, 3))
 
 
 def _shortest_s(sessions: Sequence[Steps], i: int) -> float:

@@ -3,12 +3,13 @@
 A click is made where its chance is high: a threshold, tuned on validation play. For keys no threshold is right. One that finds
 as many presses as the person made leaves the game in states that nobody who can play stays in (an enemy marked, and not shot
 at); nothing was learnt of those, the chance stays below the threshold, and the key is never pressed. One low enough for that
-presses two to ten times as often as the person did.
+presses up to five times as often as the person did.
 
 So presses of a key are taken for what they are, events of a point process whose rate the Executor foretells. Between two of
 them the rate's integral is exponentially distributed with mean 1 (time-rescaling theorem: Brown et al., 2002). In flight it is
 summed up from press to press, and the next one is due at a half: the person would have pressed by then in two of five cases. A
-small chance that lasts leads to a press, and at most twice as many are made as are foretold, however small the chances are.
+small chance that lasts leads to a press, and no more than twice as many are made as are foretold, however small the chances are.
+Where a press is likelier than not within the time that a chance speaks of, it is made at once.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 DUE: Final = 0.5
-"""Summed rate at which a press is due. At 1 as many are made as are foretold, and late; sooner flies better (decision 23)."""
+"""Summed rate at which a press is due, unless a rule says otherwise (decision 23). At 1 as many are made as are foretold, and late."""
 PRIOR_PRESSES: Final = 5.0
 """Presses that what the Executor says of itself is worth, beside those that were counted."""
+RANGES: Final = {"threshold": (0.0, 10.0), "refractory_s": (0.0, 60.0), "weight": (1e-6, 1e6), "rate_s": (0.0, 1e4), "due": (1e-3, 1e3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +40,21 @@ class PressRule:
     """What ticks with a press weighed in training: the chances are too high by that."""
     rate_s: float = 0.0
     """Presses a second that a chance of 1 (weight taken out) stands for; 0: only the threshold counts."""
+    due: float = DUE
+    """Presses foretold since the last one at which the next is made."""
 
     def expected(self, hazard: float, dt_s: float) -> float:
         """Presses to be expected within ``dt_s`` seconds."""
-        return self.rate_s * dt_s * unweighted(hazard, self.weight) if self.rate_s else 0.0
+        return self.rate_s * dt_s * unweighted(hazard, self.weight)
 
     def __post_init__(self) -> None:
-        for name, low, high in (("threshold", 0.0, 10.0), ("refractory_s", 0.0, 60.0), ("weight", 1e-6, 1e6), ("rate_s", 0.0, 1e4)):
+        for name, (low, high) in RANGES.items():
             if not low <= getattr(self, name) <= high:  # NaN fails too
                 raise ValueError(f"when an input is pressed: {name} {getattr(self, name)}; it lies in {low} to {high}")
 
     def to_json(self) -> dict[str, float]:
         told = {"threshold": self.threshold, "refractory_s": self.refractory_s}
-        return told | ({"weight": self.weight, "rate_s": self.rate_s} if self.rate_s else {})
+        return told | ({"weight": self.weight, "rate_s": self.rate_s, "due": self.due} if self.rate_s else {})
 
 
 NEVER: Final = PressRule(2.0, 0.0)
@@ -61,6 +65,11 @@ def unweighted(hazard: Any, weight: float) -> Any:
     return hazard / (hazard + weight * (1.0 - hazard))
 
 
+def weighted(chance: Any, weight: float) -> Any:
+    """The other way round: chances as a network says them that learnt with positive examples weighing ``weight``."""
+    return unweighted(chance, 1.0 / weight)
+
+
 @dataclass(slots=True)
 class Presser:
     """One input in one flight: how much is due, and when it was pressed last."""
@@ -69,13 +78,14 @@ class Presser:
     due: float = 0.0
     pressed_ns: int | None = None
 
-    def ready(self, hazard: float, now_ns: int, dt_s: float, scale: float = 1.0) -> bool:
-        """Whether it is to be pressed in this tick, ``dt_s`` after the one before; to be asked once a tick. ``scale`` multiplies the
-        threshold."""
+    def tick(self, hazard: float, now_ns: int, dt_s: float, scale: float = 1.0) -> bool:
+        """One tick, ``dt_s`` after the one before: whether the input is to be pressed in it. ``scale`` multiplies the threshold."""
         if self.pressed_ns is not None and now_ns - self.pressed_ns <= self.rule.refractory_s * 1e9:
             return False  # what was likely is done, so that nothing of it is summed up
-        self.due += self.rule.expected(hazard, dt_s)
-        return hazard >= self.rule.threshold * scale or (self.rule.rate_s > 0 and self.due >= DUE)
+        expected = self.rule.expected(hazard, dt_s)
+        if expected > 0:  # not if it is no number
+            self.due += expected
+        return hazard >= self.rule.threshold * scale or self.due >= self.rule.due
 
     def book(self, now_ns: int) -> None:
         """It was pressed."""
@@ -87,7 +97,7 @@ def pressed_ticks(hazards: NDArray[Any], rule: PressRule, tick_s: float, scale: 
     presser, found = Presser(rule), []
     tick_ns = round(tick_s * 1e9)
     for t, hazard in enumerate(hazards.tolist()):
-        if presser.ready(hazard, t * tick_ns, tick_s, scale):
+        if presser.tick(hazard, t * tick_ns, tick_s, scale):
             presser.book(t * tick_ns)
             found.append(t)
     return np.array(found, np.int64)
@@ -99,8 +109,11 @@ def key_rule(
     """The rule of a key from validation play [T], in which it was pressed ``presses`` times.
 
     ahead: ticks within which a press counted in training, so that a chance of 1 lasting a tick would be one press in ``ahead``;
-    that is what a key is taken for until its presses are counted. At once it is pressed when that is likelier than not.
+    that is what a key is taken for until its presses are counted. It is pressed at once when a press within ``ahead`` ticks is
+    likelier than not, by what was counted.
     """
     chances = unweighted(np.asarray(hazards, np.float64), weight)
     per_tick = (presses + PRIOR_PRESSES) / (float(chances.sum()) + PRIOR_PRESSES * ahead)
-    return PressRule(weight / (1.0 + weight), refractory_s, weight, per_tick / tick_s)
+    likely = 0.5 / (per_tick * ahead)
+    threshold = weighted(likely, weight) if likely <= 1 else NEVER.threshold
+    return PressRule(threshold, refractory_s, weight, per_tick / tick_s)

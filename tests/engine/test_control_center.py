@@ -48,6 +48,16 @@ class Pilot:
         return self.pilot.act(observation)
 
 
+def test_a_recording_that_ends_by_itself_is_counted(center: ControlCenter) -> None:
+    do(center, "source", kind="arena", pilot="expert")
+    wait_until(lambda: center.snapshot().tick.hz > 5, 60, "ticks come")
+    do(center, "record_toggle")
+    wait_until(lambda: center.snapshot().recorder.steps > 5, 30, "steps are recorded")
+    assert center.snapshot().sessions == 0
+    center.recorder.finish("the window was closed")
+    wait_until(lambda: center.snapshot().sessions == 1, 10, "it is counted")
+
+
 @pytest.mark.timeout(120)
 def test_record_fly_and_leave_with_no_screen_at_all(center: ControlCenter) -> None:
     assert "no display" in center.snapshot().system.hotkeys

@@ -13,5 +13,5 @@ def test_a_session_counts_once_it_is_no_longer_being_recorded(tmp_path: Path) ->
     write_session(tmp_path, 5)
     writer = new_writer(tmp_path)
     assert count_kept(tmp_path) == (1, 0)
-    writer.remove()
-    assert count_kept(tmp_path) == (1, 0)
+    writer.close("saved")
+    assert count_kept(tmp_path) == (2, 0)

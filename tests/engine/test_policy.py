@@ -148,6 +148,7 @@ def test_a_policy_of_other_arena_rules_is_refused(bundle: Path, tmp_path: Path) 
     [
         ({"threshold": 0.5, "refractory_s": 0.1, "rate_s": -1.0}, "rate_s -1.0"),
         ({"threshold": 1e99, "refractory_s": 0.1}, "threshold 1e"),
+        ({"threshold": 10**400, "refractory_s": 0.1}, "too large"),
         ({"refractory_s": 0.1}, "threshold"),
         ({"threshold": 0.5, "refractory_s": 0.1, "magic": 1.0}, "magic"),
         ("often", "often|attribute"),
@@ -165,6 +166,7 @@ def test_a_card_with_strange_rules_for_pressing_is_refused(rule: Any, told: str,
 def test_rules_without_a_rate_press_by_their_threshold_as_they_did(bundle: Path) -> None:
     policy = load_policy(bundle)
     policy.rules = {"space": PressRule(0.0, 0.15)}
+    policy.reset()
     steps = session(2)
     pressed = [row for row in range(20) if "space" in policy.act(steps.observation(row)).action.onsets]
     assert pressed == list(range(0, 20, 4))
@@ -173,12 +175,24 @@ def test_rules_without_a_rate_press_by_their_threshold_as_they_did(bundle: Path)
 def test_a_new_flight_begins_with_nothing_due(bundle: Path) -> None:
     policy = load_policy(bundle)
     policy.rules = {"space": PressRule(2.0, 0.0, 1.0, 1e-3)}
+    policy.reset()
     steps = session(2)
     for row in range(20):
         policy.act(steps.observation(row))
     assert policy._pressers["space"].due > 0
     policy.reset()
-    assert "space" not in policy._pressers
+    assert policy._pressers["space"].due == 0
+
+
+def test_as_much_is_foretold_on_a_slow_machine(bundle: Path) -> None:
+    policy, steps, foretold = load_policy(bundle), session(20), []
+    policy.rules = {"space": PressRule(2.0, 0.0, 1.0, 1.0, due=1e3)}
+    for every in (1, 4):  # 20 and 5 Hz
+        policy.reset()
+        for row in range(0, 400, every):
+            policy.act(steps.observation(row))
+        foretold.append(policy._pressers["space"].due)
+    assert foretold[1] == pytest.approx(foretold[0], rel=0.15)
 
 
 def test_a_policy_flies_without_torch(bundle: Path) -> None:

@@ -148,6 +148,7 @@ def test_a_policy_flies_by_chunks_and_a_way_point(tmp_path: Path, chunk: Chunk) 
     assert replayed.hazards.shape == (len(steps), len(input_names(ARENA_PROFILE)))
     assert ((replayed.hazards > 0) & (replayed.hazards < 1)).all()
     policy.rules["space"] = PressRule(0.0, 0.0)
+    policy.reset()
     actions = [policy.act(steps.observation(row)).action for row in range(60)]
     assert all(0 <= a.x <= 1 and 0 <= a.y <= 1 for a in actions)
     assert all("space" in a.onsets for a in actions)

@@ -59,10 +59,36 @@ def test_a_keys_rule_presses_as_often_as_the_player_did() -> None:
     chances[np.unique(np.concatenate([true - 1, true]).clip(0))] = 0.3
     hazards = 8 * chances / (8 * chances + 1 - chances)
     rule = key_rule(hazards, len(true), 8.0, 3, TICK_S, 0.1)
-    assert rule.threshold == pytest.approx(8 / 9)  # a chance of a half, as the network says it
+    likely = 0.5 / (rule.rate_s * TICK_S * 3)  # a press within three ticks is as likely as not
+    assert unweighted(rule.threshold, 8.0) == pytest.approx(likely)
     assert len(true) <= len(pressed_ticks(hazards, rule, TICK_S)) <= 2 * len(true)
     twice = key_rule(hazards, 2 * len(true), 8.0, 3, TICK_S, 0.1)
     assert len(pressed_ticks(hazards, twice, TICK_S)) > 1.3 * len(pressed_ticks(hazards, rule, TICK_S))
+
+
+@pytest.mark.parametrize("refractory_s", [0.1, 0.4])
+def test_a_network_that_is_too_sure_of_itself_is_not_believed(refractory_s: float) -> None:
+    """Chances of 0.6 in a third of all ticks, where there were ten presses."""
+    chances = np.tile(np.repeat([0.6, 0.0, 0.0], 20), 100)
+    rule = key_rule(chances, 10, 1.0, 3, TICK_S, refractory_s)
+    foretold = sum(rule.expected(c, TICK_S) for c in chances.tolist())
+    assert foretold < 20
+    assert len(pressed_ticks(chances, rule, TICK_S)) <= 2 * foretold
+    assert rule.threshold > 1
+
+
+def test_what_is_no_number_is_no_press_and_forgotten() -> None:
+    hazards = np.full(400, 0.1)
+    hazards[3] = np.nan
+    rule = PressRule(0.5, 0.1, 1.0, 20 / 3)
+    assert len(pressed_ticks(hazards, rule, TICK_S)) >= len(pressed_ticks(hazards[4:], rule, TICK_S)) > 10
+
+
+@given(st.floats(0.02, 0.3))
+def test_as_many_are_pressed_at_any_length_of_a_tick(tick_s: float) -> None:
+    rule = PressRule(2.0, 0.0, 1.0, 1.0)
+    pressed = len(pressed_ticks(np.full(round(60 / tick_s), 0.2), rule, tick_s))
+    assert 0.2 * 60 / (DUE + 0.2 * tick_s) - 1 <= pressed <= 0.2 * 60 / DUE + 1
 
 
 def test_without_presses_to_count_a_key_is_taken_at_its_word() -> None:
@@ -71,6 +97,6 @@ def test_without_presses_to_count_a_key_is_taken_at_its_word() -> None:
 
 
 def test_rules_are_kept_in_cards() -> None:
-    for rule in (PressRule(0.3, 0.1), PressRule(0.9, 0.4, 8.0, 5.0), NEVER):
+    for rule in (PressRule(0.3, 0.1), PressRule(0.9, 0.4, 8.0, 5.0), PressRule(0.9, 0.4, 8.0, 5.0, 0.3), NEVER):
         assert PressRule(**rule.to_json()) == rule
-    assert Presser(PressRule(0.3, 0.0)).ready(0.31, 0, TICK_S)
+    assert Presser(PressRule(0.3, 0.0)).tick(0.31, 0, TICK_S)
