@@ -134,6 +134,8 @@ def main(argv: list[str] | None = None) -> int:
     play = random_play(args.steps, args.sequences)
     network, observation = ActorCritic(args.hidden), torch.from_numpy(play.observation)
     frames = args.steps * args.sequences
+    if frames % BLOCK:
+        parser.error(f"--steps times --sequences is {frames}; to be comparable it must be a multiple of {BLOCK}")
     rows = {
         "update, joint traces": learner(args.hidden, play, "joint"),
         "update, split traces": learner(args.hidden, play, "split"),

@@ -93,6 +93,7 @@ class Job:
     def key(self) -> str:
         # What the recordings and the code that learns from them are belongs to the key: else old results would be taken for new ones.
         facts = {**asdict(self), "rules": RULES_VERSION, "versions": _versions(), "pilots": _pilots(), "settings": repr(settings_of(self))}
+        facts["code"] = _digest("trainers", "executor.py", "tactician.py", "strategist.py", "chunking.py", "pressing.py", "metrics.py")
         if self.rung == "emulated":
             facts["perception"] = repr(measured_settings())
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
@@ -105,15 +106,22 @@ def _versions() -> list[int]:
     return [FEATURE_VERSION, HINDSIGHT_VERSION]
 
 
+def _digest(folder: str, *names: str) -> str:
+    """Tells apart what is written in files of the project."""
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update((Path(__file__).parents[1] / folder / name).read_bytes())
+    return digest.hexdigest()[:12]
+
+
 def _pilots() -> str:
     """Tells apart what the scripted pilots are."""
-    import league.arena
+    return _digest("league/arena", "tactics.py", "pilots.py", "hands.py")
 
-    folder = Path(league.arena.__file__).parent
-    digest = hashlib.sha256()
-    for name in ("tactics.py", "pilots.py", "hands.py"):
-        digest.update((folder / name).read_bytes())
-    return digest.hexdigest()[:12]
+
+def _flight() -> str:
+    """Tells apart how what was learnt is flown."""
+    return _digest("engine", "policy.py", "motor.py") + _digest("trainers", "chunking.py", "pressing.py")
 
 
 def _eyes() -> str:
@@ -246,7 +254,7 @@ class Runner:
     def scores(self, who: str, rung: str, episodes: int) -> list[float]:
         """Episode scores on the test worlds; those that are kept are not flown again."""
         eyes = {"pixels": _eyes, "emulated": lambda: repr(measured_settings())}.get(rung, lambda: rung)()
-        facts = [who, rung, RULES_VERSION, _pilots() if who in PILOTS else "", eyes]
+        facts = [who, rung, RULES_VERSION, _pilots() if who in PILOTS else _flight(), eyes]
         path = self.folder / "scores" / f"{hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]}.json"
         kept: list[float] = json.loads(path.read_text("utf-8")) if path.exists() else []
         if len(kept) < episodes:
@@ -314,6 +322,10 @@ def entry(runner: Runner, name: str, scores: list[list[float]], high: list[float
     return {"normalised": shown.to_json(), "by_seed": [e.to_json() for e in each], "scores": scores}
 
 
+def words_of(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
 def chosen_rows(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Of ``ABLATIONS`` the first, which the others are compared with, and those with one of ``words`` in their names (all without)."""
     first = next(iter(ABLATIONS))
@@ -354,11 +366,13 @@ def main() -> None:
     parser.add_argument("--ablations", action="store_true", help="also train and fly variants")
     parser.add_argument("--ablation-minutes", type=float, default=10)
     parser.add_argument("--only-ablations", action="store_true")
-    parser.add_argument("--rows", type=lambda text: text.split(","), default=[], metavar="WORDS", help="variants by words, with commas")
+    parser.add_argument("--rows", type=words_of, default=[], metavar="WORDS", help="with --ablations: variants by words, with commas")
     parser.add_argument("--jobs", type=int, default=max(1, os.cpu_count() or 1))
     parser.add_argument("--keep", type=Path, default=Path("build") / "learning", help="what is finished is kept here")
     parser.add_argument("--quick", action="store_true", help="a look: 6 minutes of play, one seed, 16 episodes, no pixels")
     asked = parser.parse_args()
+    if asked.rows and not (asked.ablations or asked.only_ablations):
+        parser.error("--rows chooses variants: say --ablations or --only-ablations too")
     if asked.quick:
         asked.minutes, asked.seeds, asked.episodes, asked.rungs, asked.preset, asked.unseen_minutes = (
             6,

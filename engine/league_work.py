@@ -115,12 +115,12 @@ def league(report: Report, workspace: str, folder: str, supervised: str = "", re
     where = Path(folder)
     report(Progress("starting", 0.0, run_dir=folder))
     threads.one_thread()
-    warm_up(_with_folder(report, folder))
     if resume:
         settings = _league_of(where, asked)
     else:
         rules = LeagueSettings(**_of(LeagueSettings, asked))
         settings = LeagueRun(supervised=_policy(workspace, supervised or SUPERVISED), league=rules, **_of(LeagueRun, asked))
+    warm_up(_with_folder(report, folder))
 
     def told(progress: LeagueProgress) -> None:
         stage = f"round {progress.round}/{progress.rounds}, {progress.learner}"

@@ -79,6 +79,7 @@ def refine(
     settings = settings or RefineSettings()
     if not resume and checkpoints(run_dir):
         raise RefineError(f"{run_dir}: there is a run already; go on with it by --resume, or name another folder")
+    load_policy(supervised)  # one that does not fit is told before anything is compiled
     warm_up(report)
     run = _Run(supervised, settings, run_dir, name)
     try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -21,10 +24,8 @@ KERNELS: Final = (
 
 
 def cold() -> list[str]:
-    """Those of ``KERNELS`` that this machine has not compiled as they are."""
-    here = Path(__file__).parent
-    sources = {name: here / f"{name.replace('.', '/')}.py" for name in KERNELS}
-    return [name for name, source in sources.items() if not _is_kept(source)]
+    """Those of ``KERNELS`` that this Python has not compiled on this machine as they are."""
+    return [name for name in KERNELS if not _is_kept(name)]
 
 
 def warm_up(report: Report = ignore) -> None:
@@ -37,8 +38,22 @@ def warm_up(report: Report = ignore) -> None:
             report(Progress("compiling the league", part / len(waiting), message=text))
         kernels("last_standing_kernel")  # names the folder of compiled code before anything else is imported
         importlib.import_module(f"league.{name}")
+        if name in waiting:
+            with contextlib.suppress(OSError):  # then it is compiled again next time, as all is that cannot be kept
+                stamp = _stamp(name)
+                stamp.parent.mkdir(exist_ok=True)
+                stamp.touch()
 
 
-def _is_kept(source: Path) -> bool:
-    changed_s = source.stat().st_mtime
-    return any(kept.stat().st_mtime > changed_s for kept in cache_folder().rglob(f"{source.stem}.*.nbi"))
+def _stamp(name: str) -> Path:
+    """A file that is made when all of a module is compiled: what numba keeps of it says only that some is."""
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder())
+    return folder / "whole" / f"{name.rpartition('.')[2]}.{sys.implementation.cache_tag}"
+
+
+def _is_kept(name: str) -> bool:
+    source = Path(__file__).parent / f"{name.replace('.', '/')}.py"
+    try:
+        return _stamp(name).stat().st_mtime > source.stat().st_mtime
+    except FileNotFoundError:
+        return False
