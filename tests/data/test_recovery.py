@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +25,18 @@ from data.steps_arrow import steps_from_table, steps_schema
 from data.trash import list_trash
 from data.untyped import pyarrow
 from data.windows import stretches
+from tests.support.children import killed_at_last
 from tests.support.sessions import START_NS, frame, new_writer, number_of, step, write_session
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def child(workspace: Path, *arguments: str) -> subprocess.Popen[str]:
+@contextlib.contextmanager
+def child(workspace: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "tests.support.record_child", str(workspace), *arguments]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process, killed_at_last(process):
+        yield process
 
 
 def errors(folder: Path) -> list[str]:

@@ -49,13 +49,15 @@ def test_a_wait_ends_although_more_keeps_coming() -> None:
     threads = [threading.Thread(target=feed), threading.Thread(target=work)]
     for thread in threads:
         thread.start()
-    time.sleep(0.1)
-    began = time.monotonic()
-    assert queue.wait(5.0)
-    assert time.monotonic() - began < 2.0
-    stop.set()
-    for thread in threads:
-        thread.join()
+    try:
+        time.sleep(0.1)
+        began = time.monotonic()
+        assert queue.wait(5.0)
+        assert time.monotonic() - began < 2.0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_a_wait_that_takes_too_long_says_so() -> None:

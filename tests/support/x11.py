@@ -98,7 +98,11 @@ def x_server(program: str = "Xvfb", size: str = "1280x720", parent_display: str 
 
 @contextlib.contextmanager
 def openbox(display: str) -> Iterator[None]:
-    """A small window manager; ready when it has announced itself on the root window."""
+    """A small window manager; ready when it answers.
+
+    For some moments after it has announced itself it swallows what is asked of it, and a window that was to be shown then never is.
+    SDL waits for that for ever, in C, where no time limit of a test reaches it.
+    """
     from Xlib.display import Display
 
     connection = Display(display)
@@ -108,9 +112,30 @@ def openbox(display: str) -> Iterator[None]:
         connection.sync()
         with Child(["openbox", "--sm-disable"], display):
             wait_until(lambda: root.get_full_property(atom, 0), 15, "openbox announces itself")
+            _wait_for_answer(connection)
             yield
     finally:
         connection.close()
+
+
+def _wait_for_answer(connection: Any) -> None:
+    """Until the window manager tells how wide its frames are (EWMH, _NET_REQUEST_FRAME_EXTENTS), asking again and again."""
+    from Xlib import X
+    from Xlib.protocol.event import ClientMessage
+
+    root = connection.screen().root
+    ask, told = (connection.intern_atom(name) for name in ("_NET_REQUEST_FRAME_EXTENTS", "_NET_FRAME_EXTENTS"))
+    probe = root.create_window(0, 0, 1, 1, 0, X.CopyFromParent)
+
+    def answered() -> Any:
+        question = ClientMessage(window=probe, client_type=ask, data=(32, [0] * 5))
+        root.send_event(question, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+        connection.sync()
+        return probe.get_full_property(told, 0)
+
+    wait_until(answered, 15, "the window manager answers")
+    probe.destroy()
+    connection.sync()
 
 
 class TargetWindow:

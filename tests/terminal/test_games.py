@@ -19,6 +19,7 @@ from data.profile import ARENA_PROFILE
 from data.session import open_session
 from data.settings_io import load_settings
 from engine.arena_window import ArenaWindowHandle, start_arena_window
+from tests.support.children import killed_at_last
 from tests.support.x11 import Person, TargetWindow, wait_until
 
 pytestmark = [pytest.mark.x11, pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")]
@@ -129,7 +130,10 @@ def test_from_options_the_gauges_are_the_arenas_and_only_the_chosen_keys_are_rec
     # What is recorded with it: the chosen keys by name, all others nameless, the right Ctrl as Ctrl.
     environment = {**os.environ, **home}
     command = [sys.executable, "-m", "tui.cli", "record", "--for", "6s", "--headless", "--json"]
-    with subprocess.Popen(command, env=environment, cwd=home["HOME"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with (
+        subprocess.Popen(command, env=environment, cwd=home["HOME"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process,
+        killed_at_last(process),
+    ):
         sessions = Path(home["XDG_DATA_HOME"]) / "secondseat" / "sessions"
         wait_until(lambda: list(sessions.glob("*/events.arrows")), 40, "the recording has begun")
         time.sleep(0.5)

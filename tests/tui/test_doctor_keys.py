@@ -14,6 +14,7 @@ import pytest
 
 from engine.input.key_test import run_key_test
 from engine.platforms.port import PlatformError
+from tests.support.children import killed_at_last
 from tests.support.desktops import WindowsDesktop
 from tests.support.x11 import Person, TargetWindow, wait_until
 from tui.terminal_keys import function_keys
@@ -73,9 +74,12 @@ def test_the_command_hears_a_key_pressed_in_a_game(
     game.focus()
     environment = os.environ | {name: str(tmp_path) for name in ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME")}
     command = [sys.executable, "-m", "tui.cli", "doctor", "--keys", "--json", "--wait", "30"]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as child:
+    with (
+        subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as child,
+        killed_at_last(child),
+    ):
         assert child.stderr is not None
         while "global hotkeys: x11" not in (line := child.stderr.readline()):
             assert line, "it ended"
@@ -91,7 +95,10 @@ def test_the_command_in_a_terminal_without_a_screen(tmp_path: Path) -> None:
     environment = {k: v for k, v in environment.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "tui.cli", "doctor", "--keys", "--wait", "20"]
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True) as child:
+    with (
+        subprocess.Popen(command, cwd=ROOT, env=environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True) as child,
+        killed_at_last(child),
+    ):
         os.close(slave)
         said = b""
         while b"global hotkeys" not in said:

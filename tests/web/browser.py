@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import itertools
 import json
 import os
@@ -83,6 +84,10 @@ class Browser:
         await self._socket.close()
         await self._session.close()
         self._process.terminate()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), 10)
+            return
+        self._process.kill()
         await self._process.wait()
 
     async def _read(self) -> None:

@@ -62,7 +62,7 @@ def serve() -> Serve:
             yield Served(face, door, await asyncio.wait_for(port, 10))
         finally:
             stop.set()
-            await task
+            await asyncio.wait_for(task, 20)
 
     return served
 

@@ -68,7 +68,7 @@ def test_it_starts_an_engine_serves_the_face_and_leaves_the_engine_behind(own_fo
         engine.wait(20)
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=10)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a browser that is a shell script")
@@ -96,4 +96,4 @@ def test_open_hands_the_address_over_in_a_file_that_only_the_person_reads(own_fo
             assert not list((own_folders / "run" / "secondseat").glob("web-*"))
         finally:
             process.kill()
-            process.communicate()
+            process.communicate(timeout=10)
