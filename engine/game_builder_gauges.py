@@ -260,7 +260,7 @@ def _direction(patch: NDArray[np.int16], other: NDArray[np.int16] | None, bar: B
 
 
 def _by_gaps(patch: NDArray[np.int16], bar: Box) -> tuple[bool, Direction, bool]:
-    """The bar grows toward the side where the mark is emptier."""
+    """The bar grows toward the side where the mark is emptier; where both are as empty, toward the one where an empty track is seen."""
     height, width = patch.shape[:2]
     across = width >= height
     toward: Direction = "right" if across else "up"
@@ -268,7 +268,18 @@ def _by_gaps(patch: NDArray[np.int16], bar: Box) -> tuple[bool, Direction, bool]
     beyond, before = (width - bar[2], bar[0]) if across else (bar[1], height - bar[3])
     if abs(beyond - before) > max(1, 0.04 * (width if across else height)):
         return across, toward if beyond > before else back, False
+    strip = patch[bar[1] : bar[3]] if across else patch[:, bar[0] : bar[2]].swapaxes(0, 1)[:, ::-1]
+    lines = np.median(strip, axis=0).astype(np.int16)
+    ahead, behind = _track_seen(lines[len(lines) - beyond :]), _track_seen(lines[:before][::-1])
+    if abs(ahead - behind) > 1:
+        return across, toward if ahead > behind else back, False
     return across, toward, True
+
+
+def _track_seen(lines: NDArray[np.int16]) -> int:
+    """How many lines beyond a bar's end, from it outward, reach as far as the last one that is unlike the outermost."""
+    unlike = np.flatnonzero((np.abs(lines - lines[-1:]) > _SAME).any(-1))
+    return int(unlike[-1]) + 1 if len(unlike) else 0
 
 
 def _by_change(patch: NDArray[np.int16], other: NDArray[np.int16], bar: Box) -> tuple[bool, Direction, bool] | None:
@@ -299,11 +310,23 @@ def _length(
     if grows in ("left", "up"):
         lines, start, end = lines[::-1], len(lines) - end, len(lines) - start
     reach, by_mark = _reach(lines, start, end)
+    if other is not None and by_mark and _was_full(lines, other, bar, across, grows, start, end):
+        reach = end
     if other is not None and reach == end:
-        by_mark = False  # a bar that stood full in the first picture ends there
+        by_mark = False
     if grows in ("left", "up"):
         return (len(lines) - reach, len(lines) - start), by_mark
     return (start, reach), by_mark
+
+
+def _was_full(lines: NDArray[np.int16], other: NDArray[np.int16], bar: Box, across: bool, grows: Direction, start: int, end: int) -> bool:
+    """Whether the track that the second picture shows where the bar fell is unlike what lies beyond the bar in the first one."""
+    strip = other[bar[1] : bar[3]] if across else other[:, bar[0] : bar[2]].swapaxes(0, 1)
+    fallen = np.median(strip, axis=0).astype(np.int16)
+    if grows in ("left", "up"):
+        fallen = fallen[::-1]
+    emptied = (np.abs(fallen[start:end] - lines[start:end]) > _CHANGED).any(-1)
+    return bool(emptied.any()) and _far(np.median(fallen[start:end][emptied], axis=0).astype(np.int16), lines[end]) > _SAME
 
 
 def _reach(lines: NDArray[np.int16], start: int, end: int) -> tuple[int, bool]:

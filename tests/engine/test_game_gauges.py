@@ -60,6 +60,28 @@ def test_from_two_pictures(bar: Bar, margins: Any, level: float, share: float, s
     assert_fits(bar, fit_gauge(image, bar.mark(margins), less=less), image, level, level * share)
 
 
+@pytest.mark.parametrize("direction", ["right", "left", "up", "down"])
+@pytest.mark.parametrize("border", [None, (140, 140, 160)])
+def test_a_mark_as_wide_as_what_is_empty_leaves_no_doubt_where_a_track_is_seen(direction: str, border: Any) -> None:
+    box = (20, 12, 30, 3) if direction in ("right", "left") else (20, 12, 3, 30)
+    bar = Bar(box, direction, (210, 40, 40), (36, 40, 66), (0, 0, 0), border)
+    margins = {"left": (1, 1, 4, 1), "right": (4, 1, 1, 1), "up": (1, 1, 1, 4), "down": (1, 4, 1, 1)}[direction]
+    fit = fit_gauge(bar.draw(0.875), bar.mark(margins))
+    assert_fits(bar, fit, bar.draw(0.875), 0.875)
+    assert "guess" not in fit.remark
+
+
+@pytest.mark.parametrize("direction", ["right", "left", "up", "down"])
+def test_a_bar_that_was_full_ends_where_it_stood_however_wide_the_mark(direction: str) -> None:
+    box = (20, 12, 30, 3) if direction in ("right", "left") else (20, 12, 3, 30)
+    bar = Bar(box, direction, (210, 40, 40), (36, 40, 66), (0, 0, 0))
+    margins = {"left": (5, 1, 1, 1), "right": (1, 1, 5, 1), "up": (1, 5, 1, 1), "down": (1, 1, 1, 5)}[direction]
+    image, less = bar.draw(1.0), bar.draw(0.5)
+    fit = fit_gauge(image, bar.mark(margins), less=less)
+    assert_fits(bar, fit, image, 1.0, 0.5)
+    assert fit.remark == ""
+
+
 def test_the_fit_reads_levels_it_has_not_seen() -> None:
     for direction in ("right", "left", "up", "down"):
         box = (40, 20, 100, 8) if direction in ("right", "left") else (40, 20, 8, 100)
