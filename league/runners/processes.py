@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import threading
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
@@ -57,8 +58,21 @@ class _Process:
         self._silent = True
 
     def send(self, posted: Posted, serial: int, before: Sequence[Match | None] | None) -> None:
+        # From a thread: an actor that hangs reads nothing, and what does not fit into the pipe would wait for that for ever.
+        sender = threading.Thread(target=self._send_to_the_living, args=(posted, serial, before), daemon=True)
+        sender.start()
+        sender.join(self._patience_s)
+        if sender.is_alive():
+            self.process.kill()
+            sender.join()
+
+    def _send_to_the_living(self, posted: Posted, serial: int, before: Sequence[Match | None] | None) -> None:
         with contextlib.suppress(OSError):  # it is dead: ``answer`` says so
             self._send(posted, serial, before)
+
+    @property
+    def _patience_s(self) -> float:
+        return max(self._settings.patience_s, START_S) if self._silent else self._settings.patience_s
 
     def _send(self, posted: Posted, serial: int, before: Sequence[Match | None] | None) -> None:
         send = self._connection.send
@@ -74,9 +88,8 @@ class _Process:
         send(("play", serial, posted.matches, posted.unroll))
 
     def answer(self) -> Chunk | Failed | None:
-        patience_s = max(self._settings.patience_s, START_S) if self._silent else self._settings.patience_s
         with contextlib.suppress(OSError, EOFError):
-            ready = wait([self._connection, self.process.sentinel], patience_s)
+            ready = wait([self._connection, self.process.sentinel], self._patience_s)
             if self._connection in ready or (ready and self._connection.poll()):
                 told = self._connection.recv()
                 self._silent = False

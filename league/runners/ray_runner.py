@@ -76,7 +76,7 @@ class _RayActor:
                 self._why = f"silent for {self._settings.patience_s:.0f} s"
                 ray.kill(self.actor, no_restart=False)
                 return None
-            told = ray.get(self._rolling)
+            told = ray.get(self._rolling, timeout=self._settings.patience_s)  # it may go with its machine after all
         except ray.exceptions.RayError as error:
             self._why = _last_line(error)
             return None
@@ -100,7 +100,7 @@ class _RayActor:
                 f"actor {self._number}: no machine of the cluster had room for it within {START_S:.0f} s ({free:g} cores are free); "
                 "use fewer actors, add machines, or look at: ray status"
             )
-        theirs: Hello = ray.get(self._hello)
+        theirs: Hello = ray.get(self._hello, timeout=START_S)
         self._hello = None
         if theirs[1:] != hello()[1:]:
             raise RunnerError(

@@ -180,6 +180,27 @@ def test_dead_and_silent_actors_are_begun_anew_and_nothing_is_lost_or_counted_tw
         apart.close()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGSTOP")
+@pytest.mark.timeout(300)
+def test_an_actor_that_hangs_and_reads_no_weights_is_begun_anew() -> None:
+    """Weights that do not fit into a pipe: what is posted to it waits for nobody."""
+    alone, apart = ready(InProcessRunner(SMALL)), ready(ProcessRunner(replace(SMALL, patience_s=3.0)))
+    try:
+        mine, theirs = lister(), lister()
+        same(alone.collect(mine, 16), apart.collect(theirs, 16))
+        stopped = apart.process_ids[0]
+        os.kill(stopped, signal.SIGSTOP)
+        large = weights_of(network(5, hidden=256))
+        assert sum(values.nbytes for values in large.values()) > 500_000
+        for runner in (alone, apart):
+            runner.set_weights("a", large, 9)
+        same(alone.collect(mine, 16), apart.collect(theirs, 16))
+        assert apart.restarts == 1
+        assert apart.process_ids[0] != stopped
+    finally:
+        apart.close()
+
+
 @pytest.mark.timeout(300)
 def test_a_state_of_processes_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
     """Weights change with every rollout; the one that was begun ahead is played again with those that it was begun with."""
