@@ -8,6 +8,7 @@ the upper layers' out-of-fold predictions, mixed with at most 30 % labels, the t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -327,6 +328,8 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
     scores: dict[str, Any] = {}
     tick_s = float(np.median(np.concatenate([np.diff(s.time_ns) for s in sessions if len(s) > 1]))) / 1e9
     ever = task.train["onsets"].sum(0).cpu().numpy()
+    edges = np.flatnonzero(np.diff(arrays["stretch"])) + 1
+    stretches = list(itertools.pairwise([0, *edges.tolist(), len(arrays["stretch"])]))
     for i, name in enumerate(names):
         hazard = out["click"][:, i] if i < 2 else out["keys"][:, i]
         true = np.flatnonzero(arrays["onsets"][:, i])
@@ -337,7 +340,7 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
             tuned[name] = key_rule(hazard, len(true), task.key_weight(i), task.settings.key_ticks, tick_s, rest_s)
         else:
             tuned[name] = NEVER
-        pressed = pressed_ticks(hazard, tuned[name], tick_s)
+        pressed = np.concatenate([a + pressed_ticks(hazard[a:b], tuned[name], tick_s) for a, b in stretches])
         f1 = {ticks: round(metrics.onset_score(pressed, true, ticks).f1, 3) for ticks in (2, 0)}
         scores[name] = {"f1_2": f1[2], "f1_0": f1[0], "true": len(true), "pressed": len(pressed)}
     labelled = arrays["choice"] >= 0
