@@ -16,12 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support import x11
 
 MakeTarget = Callable[..., x11.TargetWindow]
 GRACE_S = 60.0  # for a test that is over its time to fail by itself
 _stderr = -1
+
+
+# The same examples every time, so that a fault that was there before does not show by chance in somebody's clone;
+# HYPOTHESIS_PROFILE=default looks for new ones.
+settings.register_profile("same", derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 def pytest_configure() -> None:
