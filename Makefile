@@ -20,7 +20,7 @@ test: setup ## lint, types, floors, then all tests
 	@.ci/setup x11
 	@.ci/setup browser
 	@$(MAKE) --no-print-directory --silent lint
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0
 
 lint: setup ## ruff, pyright and the import contracts
 	@$(BIN)/ruff check --quiet .

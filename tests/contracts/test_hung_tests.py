@@ -1,8 +1,10 @@
-"""A test that hangs where no exception reaches it is ended and named, and the tests behind it are made."""
+"""A test that hangs where no exception reaches it is ended and named, and with it the run, as `make test` makes it."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -28,16 +30,24 @@ def test_that_hangs():
 def test_behind_it():
     pass
 """
+OTHERS = """
+def test_of_another_file():
+    pass
+"""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="time limits are signals there")
-def test_it_is_ended_and_named_and_the_next_one_is_made(tmp_path: Path) -> None:
+def test_it_is_ended_and_named(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
-    (tmp_path / "test_two.py").write_text(TESTS)
+    (tmp_path / "test_hung.py").write_text(TESTS)
+    for name in "abc":
+        (tmp_path / f"test_{name}.py").write_text(OTHERS)
     (tmp_path / "pytest.ini").write_text(f"[pytest]\ntimeout = 20\npythonpath = {ROOT}\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "1", "-p", "no:cacheprovider"]
+    asked = re.search(r"-m pytest (.*)", (ROOT / "Makefile").read_text())
+    assert asked
+    command = [sys.executable, "-m", "pytest", *shlex.split(asked[1]), "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=45, check=False)
     assert done.returncode == 1
-    assert "crashed while running 'test_two.py::test_that_hangs'" in done.stdout
-    assert "1 failed, 1 passed" in done.stdout
-    assert 'test_two.py", line 8 in test_that_hangs' in done.stderr
+    assert "crashed while running 'test_hung.py::test_that_hangs'" in done.stdout
+    assert "1 failed" in done.stdout
+    assert 'test_hung.py", line 8 in test_that_hangs' in done.stderr

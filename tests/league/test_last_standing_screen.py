@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import subprocess
 import sys
@@ -22,6 +24,11 @@ from league.arena.last_standing_view import SIZE, Painter
 from league.arena.last_standing_window import TITLE, LastStandingWindow
 from league.players import load_player
 from tests.support import x11
+
+# The window is one of this process. torch's optimisers, which other tests use, load Triton, and that ends the process when it comes
+# after the OpenGL that SDL brings in.
+with contextlib.suppress(ImportError):
+    importlib.import_module("triton")
 
 pytestmark = [pytest.mark.x11, pytest.mark.usefixtures("window_manager"), pytest.mark.timeout(120)]
 
