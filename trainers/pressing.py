@@ -7,8 +7,8 @@ presses up to five times as often as the person did.
 
 So presses of a key are taken for what they are, events of a point process whose rate the Executor foretells. Between two of
 them the rate's integral is exponentially distributed with mean 1 (time-rescaling theorem: Brown et al., 2002). In flight it is
-summed up from press to press, and the next one is due at a half: the person would have pressed by then in two of five cases. A
-small chance that lasts leads to a press, and no more than twice as many are made as are foretold, however small the chances are.
+summed up from press to press, and the next one is due at 0.3: the person would have pressed by then in one of four cases. A small
+chance that lasts leads to a press; more than 1 / 0.3 as many as are foretold are not made, however small the chances are.
 Where a press is likelier than not within the time that a chance speaks of, it is made at once.
 """
 
@@ -21,8 +21,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-DUE: Final = 0.5
-"""Summed rate at which a press is due, unless a rule says otherwise (decision 23). At 1 as many are made as are foretold, and late."""
+DUE: Final = 0.3
+"""Summed rate at which a press is due, unless a rule says otherwise: chosen in flight on validation worlds (``benchmarks/pressing.py``,
+decision 23). At 1 as many are made as are foretold, and late."""
 PRIOR_PRESSES: Final = 5.0
 """Presses that what the Executor says of itself is worth, beside those that were counted."""
 RANGES: Final = {"threshold": (0.0, 10.0), "refractory_s": (0.0, 60.0), "weight": (1e-6, 1e6), "rate_s": (0.0, 1e4), "due": (1e-3, 1e3)}
