@@ -13,7 +13,7 @@ help: ## this list
 	@echo "make TARGET, where TARGET is one of"
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' Makefile
 
-demo: setup ## record play in the arena, train on it, fly, and say how well it flew (10 to 12 minutes)
+demo: setup ## record play in the arena, train on it, fly, and say how well it flew (4 to 12 minutes)
 	@$(BIN)/secondseat demo
 
 test: setup ## lint, types, floors, then all tests
