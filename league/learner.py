@@ -22,6 +22,7 @@ from league.imitate import made_for
 from league.losses import LossSettings, UpdateSettings
 from league.network import ActorCritic
 from league.store import weights_hash
+from league.threads import no_denormals
 from league.trajectories import TrajectorySequence
 
 _OPTIMISER: Final = "optimiser/"
@@ -72,6 +73,10 @@ class LeagueLearner:
 
         Raises ValueError when nothing in it counts or the numbers are broken; the weights are as before then.
         """
+        with no_denormals():
+            return self._update(batch)
+
+    def _update(self, batch: TrajectorySequence) -> dict[str, float]:
         parts = self._gradient.set(batch, self.loss, gamma=self.gamma, frames_learnt=self.fresh_frames, reference=self.reference)
         norms = [float(nn.utils.clip_grad_norm_(parameters, self.settings.clip_norm)) for parameters in self._parameters]
         if not np.isfinite(norms).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,3 +188,29 @@ def test_broken_weights_are_told_and_nothing_is_learnt(play: TrajectorySequence)
     dead = replace(play, living=np.zeros_like(play.living))
     with pytest.raises(ValueError, match="no frame of this update counts"):
         learner().update(dead)
+
+
+def is_flushed() -> bool:
+    return not (np.array([1e-40], np.float32) * np.float32(1.0)).any()
+
+
+def test_an_update_computes_without_denormals_and_nothing_else_does(play: TrajectorySequence, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sure policy's gradient is full of them, and they cost most of an update's time."""
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor cannot leave them out")
+    torch.set_flush_denormal(False)
+    one, seen = learner(), list[bool]()
+    gradient = one._gradient.set
+
+    def watched(*given: Any, **named: Any) -> dict[str, float]:
+        seen.append(is_flushed())
+        return gradient(*given, **named)
+
+    monkeypatch.setattr(one._gradient, "set", watched)
+    one.update(play)
+    assert seen == [True]
+    assert not is_flushed()
+    monkeypatch.setattr(one._gradient, "set", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        one.update(play)
+    assert not is_flushed()
