@@ -23,15 +23,18 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from data.checkpoint import CheckpointError
 from data.files import write_json
 from data.profile import ARENA_PROFILE
 from data.steps import input_names
 from engine.lockstep import run_episode
+from engine.policy import load_policy
 from engine.scores import mean_interval
 from league.arena.emulated import EmulatedObserver, TruthObserver
 from league.arena.pilots import PILOTS, make_pilot
 from league.arena.score import seeds
 from league.arena.skirmish import EPISODE_TICKS
+from trainers.pressing import PressRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,6 @@ def fly(task: tuple[str, float, int]) -> tuple[float, Counter[str]]:
 
     if who in PILOTS:
         return run_episode(TruthObserver(), make_pilot(who, seed), seed, on_step=count).score, pressed
-    from engine.policy import load_policy
-
     policy = load_policy(who)
     policy.rules = {name: replace(rule, due=limit) for name, rule in policy.rules.items()}
     policy.reset()
@@ -71,14 +72,27 @@ def row(pool: ProcessPoolExecutor, who: str, limit: float, episodes: int) -> Row
     return Row(who, limit, (mean.value, mean.low, mean.high), {name: round(total[name] / minutes, 1) for name in keys})
 
 
+def limits_of(text: str) -> list[float]:
+    """Raises ArgumentTypeError for one that no rule could have."""
+    try:
+        return [PressRule(0.5, 0.0, due=float(word)).due for word in text.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policies", nargs="+", type=Path)
-    parser.add_argument("--limits", type=lambda text: [float(word) for word in text.split(",")], default=[0.3, 0.5, 0.7, 1.0])
+    parser.add_argument("--limits", type=limits_of, default=[0.3, 0.5, 0.7, 1.0])
     parser.add_argument("--episodes", type=int, default=24)
     parser.add_argument("--pilot", choices=sorted(PILOTS), default="expert", help="whom the policies learnt from")
     parser.add_argument("--jobs", type=int, default=max(1, os.cpu_count() or 1))
     asked = parser.parse_args()
+    try:  # one that cannot be flown is told before the others fly
+        for policy in asked.policies:
+            load_policy(policy)
+    except CheckpointError as error:
+        parser.error(str(error))
     began, rows = time.monotonic(), list[Row]()
     tasks = [(asked.pilot, 0.0), *((str(policy), limit) for policy in asked.policies for limit in asked.limits)]
     with ProcessPoolExecutor(asked.jobs, get_context("spawn")) as pool:

@@ -268,8 +268,7 @@ def _by_gaps(patch: NDArray[np.int16], bar: Box) -> tuple[bool, Direction, bool]
     beyond, before = (width - bar[2], bar[0]) if across else (bar[1], height - bar[3])
     if abs(beyond - before) > max(1, 0.04 * (width if across else height)):
         return across, toward if beyond > before else back, False
-    strip = patch[bar[1] : bar[3]] if across else patch[:, bar[0] : bar[2]].swapaxes(0, 1)[:, ::-1]
-    lines = np.median(strip, axis=0).astype(np.int16)
+    lines = _lines(patch, bar, across, toward)
     ahead, behind = _track_seen(lines[len(lines) - beyond :]), _track_seen(lines[:before][::-1])
     if abs(ahead - behind) > 1:
         return across, toward if ahead > behind else back, False
@@ -304,13 +303,12 @@ def _length(
     patch: NDArray[np.int16], other: NDArray[np.int16] | None, bar: Box, across: bool, grows: Direction
 ) -> tuple[tuple[int, int], bool]:
     """From where to where the bar can reach along its axis, and whether its end was taken from the mark."""
-    strip = patch[bar[1] : bar[3]] if across else patch[:, bar[0] : bar[2]].swapaxes(0, 1)
-    lines = np.median(strip, axis=0).astype(np.int16)
+    lines = _lines(patch, bar, across, grows)
     start, end = (bar[0], bar[2]) if across else (bar[1], bar[3])
     if grows in ("left", "up"):
-        lines, start, end = lines[::-1], len(lines) - end, len(lines) - start
+        start, end = len(lines) - end, len(lines) - start
     reach, by_mark = _reach(lines, start, end)
-    if other is not None and by_mark and _was_full(lines, other, bar, across, grows, start, end):
+    if other is not None and by_mark and _was_full(lines, _lines(other, bar, across, grows), start, end):
         reach = end
     if other is not None and reach == end:
         by_mark = False
@@ -319,12 +317,15 @@ def _length(
     return (start, reach), by_mark
 
 
-def _was_full(lines: NDArray[np.int16], other: NDArray[np.int16], bar: Box, across: bool, grows: Direction, start: int, end: int) -> bool:
+def _lines(patch: NDArray[np.int16], bar: Box, across: bool, grows: Direction) -> NDArray[np.int16]:
+    """[lines, 3] the colours of the lines across a bar's axis, over the mark's whole length, in the direction that it grows to."""
+    strip = patch[bar[1] : bar[3]] if across else patch[:, bar[0] : bar[2]].swapaxes(0, 1)
+    lines = np.median(strip, axis=0).astype(np.int16)
+    return lines[::-1] if grows in ("left", "up") else lines
+
+
+def _was_full(lines: NDArray[np.int16], fallen: NDArray[np.int16], start: int, end: int) -> bool:
     """Whether the track that the second picture shows where the bar fell is unlike what lies beyond the bar in the first one."""
-    strip = other[bar[1] : bar[3]] if across else other[:, bar[0] : bar[2]].swapaxes(0, 1)
-    fallen = np.median(strip, axis=0).astype(np.int16)
-    if grows in ("left", "up"):
-        fallen = fallen[::-1]
     emptied = (np.abs(fallen[start:end] - lines[start:end]) > _CHANGED).any(-1)
     return bool(emptied.any()) and _far(np.median(fallen[start:end][emptied], axis=0).astype(np.int16), lines[end]) > _SAME
 

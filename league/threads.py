@@ -20,7 +20,8 @@ def one_thread() -> None:
 
 @contextlib.contextmanager
 def no_denormals() -> Iterator[None]:
-    """Numbers below 1.2e-38 (denormals) count as 0 in this thread, within: in torch, in numpy and in compiled code alike.
+    """Numbers below 1.2e-38 (denormals) count as 0 in this thread, within: in torch, in numpy and in compiled code alike. After
+    it they count, as they do by default.
 
     A policy that knows what to do gives the rest chances of 1e-38 and less, and a processor takes fifty times as long for a product
     with such a number in it. Where it cannot leave them out (``torch.set_flush_denormal`` says so), all is as it was, slower.

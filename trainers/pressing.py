@@ -8,8 +8,8 @@ presses up to five times as often as the person did.
 So presses of a key are taken for what they are, events of a point process whose rate the Executor foretells. Between two of
 them the rate's integral is exponentially distributed with mean 1 (time-rescaling theorem: Brown et al., 2002). In flight it is
 summed up from press to press, and the next one is due at 0.3: the person would have pressed by then in one of four cases. A small
-chance that lasts leads to a press; more than 1 / 0.3 as many as are foretold are not made, however small the chances are.
-Where a press is likelier than not within the time that a chance speaks of, it is made at once.
+chance that lasts leads to a press, and by the sum no more than 1 / 0.3 as many are made as are foretold. Where a press is likelier
+than not within the time that a chance speaks of, it is made at once, whatever the sum.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def test_a_window_is_shown_however_soon(x_display: str) -> None:
                 window = connection.screen().root.create_window(0, 0, 50, 50, 0, X.CopyFromParent)
                 window.map()
                 connection.sync()
-                x11.wait_until(lambda: window.get_attributes().map_state == X.IsViewable, 10, "it is shown")  # noqa: B023
+                assert x11.wait_until(lambda: window.get_attributes().map_state == X.IsViewable, 10, "it is shown")  # noqa: B023
                 window.destroy()
                 connection.sync()
     finally:
