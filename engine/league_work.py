@@ -94,8 +94,7 @@ def refine(report: Report, workspace: str, folder: str, supervised: str = "", re
         refined = run(policy, settings, Path(folder), _with_folder(report, folder), stop, resume, REFINED)
     if refined.interrupted:
         raise Stopped(f"stopped after iteration {refined.iterations}; it can go on")
-    last = refined.evaluations[-1].versus if refined.evaluations else ()
-    figures = ", ".join(f"{one.payoff.value:.2f} against {one.opponent}" for one in last)
+    figures = ", ".join(f"{one.payoff.value:.2f} against {one.opponent}" for one in (refined.kept.versus if refined.kept else ()))
     return f"{refined.iterations} iterations, {refined.frames:,} frames" + (f"; {figures}" if figures else "")
 
 

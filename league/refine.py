@@ -2,11 +2,12 @@
 
 The learner starts from ``pi_sup`` and is held near it by a KL whose weight falls (``league.losses``). Matches take turns between
 self-play, in which all seats learn, and play against scripts or frozen policies. The reward is the outcome unless pseudo-rewards
-are asked for. Every so often the policy plays the scripted pilots, always in the same worlds.
+are asked for. Every so often the policy plays the scripted pilots, always in the same worlds. Learning goes up and down, so that the
+policy of the best of these looks is the one that is given out; at the end it plays anew, in worlds that it was not chosen in.
 
-Files of a run: ``<name>`` (the policy), ``metrics.jsonl`` (a line an iteration), and ``checkpoint_epoch_N`` with ``replay_N.npz``
-and ``runner_N.npz``, all of one iteration. A run that is resumed goes on bit for bit as if it had never stopped, with
-actors in processes too: a rollout begun ahead is kept with the weights that it is played with.
+Files of a run: ``<name>`` (the policy), ``metrics.jsonl`` (a line an iteration), and ``checkpoint_epoch_N`` with ``replay_N.npz``,
+``runner_N.npz`` and, once it was looked at, ``best_N.npz``, all of one iteration. A run that is resumed goes on bit for bit as if it
+had never stopped, with actors in processes too: a rollout begun ahead is kept with the weights that it is played with.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from league.replay import Replay
 from league.rollout import Match
 from league.runners.base import Runner, RunnerState, weights_of
 from league.runners.choose import make_runner
-from league.store import Journal, weights_hash
+from league.store import Journal, Weights, weights_hash
 from league.trajectories import TrajectoryError, read_arrays, write_arrays
 from league.warm_up import warm_up
 
@@ -61,6 +62,13 @@ class _Counters:
     evaluations: list[Evaluation] = field(default_factory=list[Evaluation])
 
 
+class _Best(NamedTuple):
+    """The policy of the best look so far; the one from before anything was learnt does not count."""
+
+    iteration: int
+    weights: Weights
+
+
 def refine(
     supervised: Path,
     settings: RefineSettings | None = None,
@@ -72,7 +80,8 @@ def refine(
 ) -> RefineResult:
     """Refine the policy ``supervised`` (a file without suffix) and write it to ``run_dir/name``.
 
-    ``stop`` is asked between iterations; what was learnt is kept then. Ctrl-C ends at once: the last checkpoint is kept. Raises
+    Written is the policy of the best evaluation (``RefineResult.kept``), or without evaluations the last. ``stop`` is asked
+    between iterations; what was learnt is kept then. Ctrl-C ends at once: the last checkpoint is kept. Raises
     CheckpointError when a policy does not fit or a resumed run had other settings, RefineError when there is a run already and
     ``resume`` is not asked for, RunnerError when actors keep dying, OSError.
     """
@@ -107,6 +116,8 @@ class _Run:
         self.saved = -1
         """Iteration of the last checkpoint."""
         self._saved_evaluations = 0
+        self.best: _Best | None = None
+        self.kept: Evaluation | None = None
         self._told_s = 0.0
         self.runner: Runner = make_runner(settings.runner, settings.runner_settings(), settings.address)
         self._set_fixed_weights(reference)
@@ -141,6 +152,7 @@ class _Run:
             if every and (not counters.evaluations or counters.evaluations[-1].iteration != counters.iteration):
                 self._evaluate(report, stop)
             self._checkpoint()
+            self._judge_best(report, stop)
         except KeyboardInterrupt:
             kept = f"what was learnt until iteration {self.saved} is kept" if self.saved >= 0 else "nothing was kept yet"
             self.notes.append(f"interrupted in iteration {counters.iteration + 1}; {kept}")
@@ -214,9 +226,25 @@ class _Run:
         report(told)
         versus = judge(self.learner.network, matches=settings.evaluate_matches, ships=settings.ships, seed=settings.seed, stop=stop)
         found = Evaluation(counters.iteration, counters.frames, counters.seconds, tuple(versus))
+        if len(versus) < len(PILOTS):
+            return
+        if counters.iteration and found.score > max((one.score for one in counters.evaluations if one.iteration), default=-1.0):
+            self.best = _Best(counters.iteration, self.learner.weights())
+        counters.evaluations.append(found)
+        self.journal.append([{"evaluation": found.to_json()}])
+
+    def _judge_best(self, report: Report, stop: Callable[[], bool]) -> None:
+        """Anew, in other worlds: the best of many looks had luck in those it was chosen by."""
+        if self.best is None:
+            return
+        settings, iteration = self.settings, self.best.iteration
+        report(Progress(f"plays anew what iteration {iteration} had learnt", 1.0, run_dir=str(self.run_dir)))
+        network, _ = load_policy(self.run_dir / self.name)
+        versus = judge(network, matches=settings.evaluate_matches, ships=settings.ships, seed=settings.seed + 1, stop=stop)
         if len(versus) == len(PILOTS):
-            counters.evaluations.append(found)
-            self.journal.append([{"evaluation": found.to_json()}])
+            chosen = next(one for one in self.counters.evaluations if one.iteration == iteration)
+            self.kept = Evaluation(iteration, chosen.frames, chosen.seconds, tuple(versus))
+            self.journal.append([{"kept": self.kept.to_json()}])  # behind the last checkpoint: cut off when the run goes on
 
     # what is kept
 
@@ -224,7 +252,8 @@ class _Run:
         counters = self.counters
         told = {name: getattr(counters, name) for name in ("iteration", "next_match", "matches", "frames", "agent_steps", "seconds")}
         evaluations = [one.to_json() for one in counters.evaluations]
-        return {"settings": self.fixed, **told, "metrics_bytes": self.journal.size, "evaluations": evaluations}
+        best = self.best.iteration if self.best else 0
+        return {"settings": self.fixed, **told, "metrics_bytes": self.journal.size, "evaluations": evaluations, "best": best}
 
     def _checkpoint(self) -> None:
         """Replay and worlds first, the checkpoint that names them last; then the policy, and older ones go."""
@@ -235,14 +264,17 @@ class _Run:
         state = self.runner.state()
         write_arrays(self.run_dir / f"runner_{number}.npz", state.arrays, state.head)
         about = self._about()
+        if self.best:
+            write_arrays(self.run_dir / f"best_{number}.npz", self.best.weights, {"iteration": self.best.iteration})
         self.learner.save(self.run_dir / f"checkpoint_epoch_{number}", about, "checkpoint of refinement")
-        save(self.run_dir / self.name, self.learner.weights(), self.learner.card("pi_rl", about))
+        save(self.run_dir / self.name, self.best.weights if self.best else self.learner.weights(), self.learner.card("pi_rl", about))
         self.saved, self._saved_evaluations = number, len(self.counters.evaluations)
         keep_newest(self.run_dir, KEPT_CHECKPOINTS)
         kept = {path.name.rsplit("_", 1)[1] for path in checkpoints(self.run_dir)}
-        for old in [*self.run_dir.glob("replay_*.npz"), *self.run_dir.glob("runner_*.npz")]:
-            if old.stem.rsplit("_", 1)[1] not in kept:
-                old.unlink(missing_ok=True)
+        for part in ("replay", "runner", "best"):
+            for old in self.run_dir.glob(f"{part}_*.npz"):
+                if old.stem.rsplit("_", 1)[1] not in kept:
+                    old.unlink(missing_ok=True)
 
     def resume(self) -> None:
         """Go on from the newest checkpoint that is whole, with its replay and worlds."""
@@ -253,16 +285,25 @@ class _Run:
                 replay = replays.restore(self.run_dir / f"replay_{number}.npz")
                 state = RunnerState(*read_arrays(self.run_dir / f"runner_{number}.npz"))
                 about = self.learner.restore(path)
+                best = self._best(number) if about.get("best") else None
             except (TrajectoryError, CheckpointError, OSError) as error:
                 if isinstance(error, CheckpointError) and "made with" in str(error):
                     raise
                 self.notes.append(f"{error}; falling back to the checkpoint before")
                 continue
             self._restore(path, about, replay, state)
+            self.best = best
             return
         if found:
             raise CheckpointError(f"{self.run_dir}: none of {len(found)} checkpoints is whole; start a new run in another folder")
         self.notes.append(f"{self.run_dir}: no checkpoint to go on from; starting anew")
+
+    def _best(self, number: str) -> _Best:
+        path = self.run_dir / f"best_{number}.npz"
+        weights, head = read_arrays(path)
+        if not isinstance(iteration := head.get("iteration"), int):
+            raise TrajectoryError(f"{path.name}: does not say of which iteration it is; use an earlier one")
+        return _Best(iteration, weights)
 
     def _restore(self, path: Path, about: dict[str, Any], replay: Replay, state: RunnerState) -> None:
         theirs, mine = about.get("settings", {}), _plain(self.fixed)
@@ -291,6 +332,7 @@ class _Run:
             tuple(counters.evaluations),
             interrupted,
             tuple(self.notes),
+            self.kept,
         )
 
 

@@ -128,6 +128,11 @@ class Evaluation:
     seconds: float
     versus: tuple[Versus, ...]
 
+    @property
+    def score(self) -> float:
+        """By which looks are compared, 0..1: the mean of the payoffs."""
+        return sum(one.payoff.value for one in self.versus) / len(self.versus)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         told = [one.to_json() for one in self.versus]
@@ -149,11 +154,16 @@ class RefineResult:
     evaluations: tuple[Evaluation, ...]
     interrupted: bool
     notes: tuple[str, ...] = ()
+    kept: Evaluation | None = None
+    """The policy at ``path``, that of the best evaluation, played anew in worlds that it was not chosen in; None without evaluations (then
+    it is the last), and when it was stopped before."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         rest = {name: getattr(self, name) for name in ("iterations", "frames", "consumed", "matches", "seconds", "interrupted")}
-        return {"policy": str(self.path), **rest, "evaluations": [e.to_json() for e in self.evaluations], "notes": list(self.notes)}
+        kept = self.kept.to_json() if self.kept else None
+        evaluations = [one.to_json() for one in self.evaluations]
+        return {"policy": str(self.path), **rest, "evaluations": evaluations, "kept": kept, "notes": list(self.notes)}
 
     def text(self) -> str:
         """Lines for people: what was done, and how it went against the pilots, first and last."""
@@ -161,4 +171,8 @@ class RefineResult:
         lines = [f"{self.iterations} iterations, {self.matches} matches, {self.frames} frames ({rate:.0f}/s), {self.consumed} learnt from"]
         for one in dict.fromkeys((*self.evaluations[:1], *self.evaluations[-1:])):
             lines += [f"after {one.iteration} iterations:", *(f"  {versus.text()}" for versus in one.versus)]
+        if self.kept:
+            looks = sum(one.iteration > 0 for one in self.evaluations)
+            lines.append(f"kept, the best of {looks} looks: iteration {self.kept.iteration}; anew, in other worlds:")
+            lines += [f"  {versus.text()}" for versus in self.kept.versus]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes), f"policy: {self.path}.safetensors"])

@@ -169,12 +169,13 @@ def _refinement(folder: Path) -> RunRow:
 
 
 def newest_rows(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The last iteration and the last evaluation that a refinement's ``metrics.jsonl`` tells near its end; empty where there is none."""
+    """The last iteration and the last evaluation that a refinement's ``metrics.jsonl`` tells near its end; empty where there is none. Of
+    one that has ended: that of the policy it kept."""
     iteration: dict[str, Any] = {}
     evaluation: dict[str, Any] = {}
     for row in metrics_rows(folder / METRICS, _TAIL_BYTES):
-        if "evaluation" in row:
-            evaluation = row["evaluation"]
+        if "evaluation" in row or "kept" in row:
+            evaluation = row.get("kept") or row["evaluation"]
         elif "iteration" in row:
             iteration = row
     return iteration, evaluation

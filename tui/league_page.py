@@ -97,6 +97,7 @@ def refinement_page(folder: Path, asked: Asked) -> list[Text]:
     rows = metrics_rows(folder / METRICS, CURVE_BYTES)
     iterations = [row for row in rows if "losses" in row]
     evaluations = [row["evaluation"] for row in rows if "evaluation" in row]
+    kept = next((row["kept"] for row in reversed(rows) if "kept" in row), None)
     palette = asked.look.palette
     if not iterations and not evaluations:
         return [Text(f"Nothing to see yet: it has not learnt from anything. ({folder})", palette.dim)]
@@ -107,19 +108,21 @@ def refinement_page(folder: Path, asked: Asked) -> list[Text]:
         spent = moment(last["seconds"], fine=False)
         head = f"iteration {last['iteration']:,}  {last['frames']:,} frames, {last['matches']:,} matches, {spent}"
         lines += [Text(head, palette.strong), Text(rate, palette.dim), Text()]
-    lines += _evaluations(evaluations, asked)
+    lines += _evaluations(evaluations, kept, asked)
     return [*lines, *_trends(iterations, asked)]
 
 
-def _evaluations(evaluations: Sequence[Mapping[str, Any]], asked: Asked) -> list[Text]:
-    """The first, which is the policy it came from, and the newest ones, each beside all pilots."""
+def _evaluations(evaluations: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None, asked: Asked) -> list[Text]:
+    """The first, which is the policy it came from, and the newest ones, each beside all pilots; then, of a run that is through, the policy
+    that it kept, in other worlds than those it was chosen in."""
     if not evaluations:
         return [Text("It has not been looked at beside the pilots yet.", asked.look.palette.dim), Text()]
-    kept = [evaluations[0], *evaluations[1:][-6:]]
-    names = [str(one["opponent"]) for one in kept[-1]["versus"]]
+    shown = [(f"at {one['iteration']:,}" if one["iteration"] else "before", one) for one in (evaluations[0], *evaluations[1:][-6:])]
+    if kept:
+        shown.append((f"kept {kept['iteration']:,}", kept))
+    names = [str(one["opponent"]) for one in evaluations[-1]["versus"]]
     lines = [Text("ranks above" + "".join(f"   {name:<17}" for name in names), asked.look.palette.dim, no_wrap=True)]
-    for number, told in enumerate(kept):
-        words = "before" if not number and not told["iteration"] else f"at {told['iteration']:,}"
+    for words, told in shown:
         line = Text(f"{words:<11}", no_wrap=True)
         for one in told["versus"]:
             payoff = one["payoff"]

@@ -135,13 +135,65 @@ def test_it_is_evaluated_before_between_and_after_in_the_same_worlds(
     monkeypatch.setattr("league.refine.judge", judge)
     made = refine(supervised, replace(SETTINGS, iterations=3, evaluate_every=2, evaluate_matches=5), tmp_path)
     assert [e.iteration for e in made.evaluations] == [0, 2, 3]
-    assert asked == [{"matches": 5, "ships": 4, "seed": 0}] * 3
+    assert asked == [{"matches": 5, "ships": 4, "seed": 0}] * 3 + [{"matches": 5, "ships": 4, "seed": 1}]
     assert made.evaluations[0].frames == 0 < made.evaluations[1].frames < made.frames
     assert "against 3 expert: ranks above one of them 0.300" in made.text()
     assert json.loads(json.dumps(made.to_json()))["evaluations"][2]["versus"][0]["payoff"]["value"] == 0.3
     again = refine(supervised, replace(SETTINGS, iterations=4, evaluate_every=2, evaluate_matches=5), tmp_path, resume=True)
     assert again.evaluations[:3] == made.evaluations
     assert [e.iteration for e in again.evaluations] == [0, 2, 3, 4]
+
+
+def judged_as(monkeypatch: pytest.MonkeyPatch, *scores: float) -> None:
+    """Evaluations come out like that, one after the other."""
+    left = iter(scores)
+
+    def judge(network: ActorCritic, **how: Any) -> list[Versus]:
+        rate = Interval(next(left), 0.0, 1.0)
+        return [Versus(name, 3, how["matches"], rate, rate) for name in ("expert", "novice", "random")]
+
+    monkeypatch.setattr("league.refine.judge", judge)
+
+
+def test_the_policy_of_the_best_look_is_given_out_and_plays_anew_in_other_worlds(
+    supervised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(SETTINGS, iterations=3, evaluate_every=1)
+    judged_as(monkeypatch, 0.9, 0.2, 0.6, 0.4, 0.55)  # before anything is learnt, after 1, 2 and 3 iterations, and the best anew
+    made = refine(supervised, settings, tmp_path)
+    assert made.kept is not None
+    assert (made.kept.iteration, made.kept.versus[0].payoff.value) == (2, 0.55)
+    assert "kept, the best of 3 looks: iteration 2; anew, in other worlds:\n  against 3 expert: ranks above one of them 0.55" in made.text()
+    assert made.to_json()["kept"]["iteration"] == 2
+    assert rows(tmp_path)[-1]["kept"]["iteration"] == 2
+    given, then, last = (checkpoint.load(tmp_path / name).tensors for name in ("pi_rl", "checkpoint_epoch_2", "checkpoint_epoch_3"))
+    assert all(np.array_equal(values, then[name]) for name, values in given.items())
+    assert not all(np.array_equal(values, last[name]) for name, values in given.items())
+
+    judged_as(monkeypatch, 0.5, 0.6, 0.52)  # not better than the best of before the resume
+    further = refine(supervised, replace(settings, iterations=5), tmp_path, resume=True)
+    assert further.kept is not None
+    assert further.kept.iteration == 2
+    again = checkpoint.load(tmp_path / "pi_rl").tensors
+    assert all(np.array_equal(values, again[name]) for name, values in given.items())
+    assert sorted(p.name for p in tmp_path.glob("best_*.npz")) == ["best_4.npz", "best_5.npz"]
+    assert sum("kept" in row for row in rows(tmp_path)) == 1
+
+    best = tmp_path / "best_5.npz"
+    best.write_bytes(best.read_bytes()[:50])
+    judged_as(monkeypatch, 0.7, 0.5, 0.6)
+    back = refine(supervised, replace(settings, iterations=6), tmp_path, resume=True)
+    assert any("falling back" in note for note in back.notes)
+    assert back.kept is not None
+    assert back.kept.iteration == 5
+
+
+def test_an_evaluation_that_is_stopped_half_way_chooses_nothing(supervised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("league.refine.judge", lambda network, **how: [])
+    made = refine(supervised, replace(SETTINGS, iterations=2, evaluate_every=1), tmp_path)
+    assert (made.evaluations, made.kept) == ((), None)
+    assert (tmp_path / "pi_rl.safetensors").exists()
+    assert not list(tmp_path.glob("best_*.npz"))
 
 
 def test_matches_take_turns_and_frozen_policies_fly(supervised: Path, tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_the_end_of_a_journal_is_read_without_half_lines(tmp_path: Path) -> None
     folder = keep_refinement(tmp_path, "run", 40)
     path = folder / "metrics.jsonl"
     whole = metrics_rows(path, 10**9)
-    assert len(whole) == 43
+    assert len(whole) == 44
     assert metrics_rows(path, 2_000) == whole[-len(metrics_rows(path, 2_000)) :]
     with path.open("a") as file:
         file.write('{"iteration": 41, "fr')
@@ -117,6 +117,15 @@ def test_the_end_of_a_journal_is_read_without_half_lines(tmp_path: Path) -> None
     assert iteration["iteration"] == 40
     assert evaluation["iteration"] == 40
     assert metrics_rows(folder / "none", 100) == []
+
+
+def test_of_a_refinement_that_is_through_the_list_tells_the_policy_it_kept(tmp_path: Path) -> None:
+    folder = keep_refinement(tmp_path, "run", 40)
+    kept = {"iteration": 20, "versus": [{"opponent": "expert", "payoff": {"value": 0.71}}]}
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps({"kept": kept}) + "\n")
+    assert newest_rows(folder)[1] == kept
+    assert [row.figure for row in list_runs(tmp_path)] == ["expert 0.71"]
 
 
 def test_an_imitations_epochs(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def keep_league(workspace: Path, name: str, progress: LeagueProgress, state: str
 
 
 def keep_refinement(workspace: Path, name: str, iterations: int = 40) -> Path:
-    """A refinement that has been looked at before and after."""
+    """A refinement that is through: looked at before, half-way and after, and the last look was the best."""
     folder = workspace / "models" / "league" / name
     folder.mkdir(parents=True)
     rows: list[dict[str, object]] = []
@@ -91,6 +91,7 @@ def keep_refinement(workspace: Path, name: str, iterations: int = 40) -> Path:
             ]  # fmt: skip
             about = {"iteration": iteration, "frames": 80_000 * iteration, "seconds": 3.0 * iteration, "versus": versus}
             rows.append({"evaluation": about})
+    rows.append({"kept": rows[-1]["evaluation"]})
     path = folder / "metrics.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     os.utime(path, (WHEN_S - 5_000, WHEN_S - 5_000))
