@@ -2,12 +2,13 @@
 
     python -m benchmarks.learning --minutes 30 --seeds 3 --episodes 60
 
-A scripted expert plays (in lockstep, no picture); the three levels are trained on it, once a training seed; the policies fly episodes of a
-minute on worlds nobody trained on. The ladder: ``state`` (exact observations, learnt from exact ones), ``emulated`` (perception as
-measured on the shipped detector, learnt from such observations) and ``pixels`` (the policies of the rung before behind the real
-detector). Scores are normalised, (policy - random) / (expert - random), with bootstrap intervals over episodes and training
-seeds. Beside them: the novice's play learnt and compared with the novice, what each level knows on unseen play beside its
-baselines, and how long it all took. ``--ablations`` trains variants on the emulated recordings, one training seed each.
+A scripted expert plays, by exact eyes, as a person looks at the picture itself; the three levels are trained on what was perceived
+meanwhile, once a training seed; the policies fly episodes of a minute on worlds nobody trained on. The ladder: ``state`` (exact
+observations, learnt from exact ones), ``emulated`` (perception as measured on the shipped detector, learnt from such observations)
+and ``pixels`` (the policies of the rung before behind the real detector). Scores are normalised, (policy - random) / (expert -
+random), with bootstrap intervals over episodes and training seeds. Beside them: the novice's play learnt and compared with the
+novice, what each level knows on unseen play beside its baselines, and how long it all took. ``--ablations`` trains variants on the
+emulated recordings, one training seed each.
 
 Everything that is finished is kept in ``--keep``, so that a run that was stopped goes on where it stood.
 """
@@ -94,6 +95,7 @@ class Job:
         # What the recordings and the code that learns from them are belongs to the key: else old results would be taken for new ones.
         facts = {**asdict(self), "rules": RULES_VERSION, "versions": _versions(), "pilots": _pilots(), "settings": repr(settings_of(self))}
         facts["code"] = _digest("trainers", "executor.py", "tactician.py", "strategist.py", "chunking.py", "pressing.py", "metrics.py")
+        facts["recorder"] = _digest("engine", "lockstep.py")
         if self.rung == "emulated":
             facts["perception"] = repr(measured_settings())
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from data.schema import NO_TARGET, Frame, Observation, Tracks
+from data.schema import Frame, Observation, Tracks
 from engine.lockstep import Actor, Decision, Disturb, EpisodeResult
 from league.arena import skirmish
 from league.arena.emulated import TruthObserver
@@ -19,15 +19,13 @@ from league.arena.episode import CLICK_CODES, TICK_NS
 from league.arena.flight import STEP_NS
 from league.arena.score import counters as counters_of
 from league.arena.score import score
-from league.arena.world import STEPS_PER_TICK, WorldState
+from league.arena.world import STEPS_PER_TICK
 
 if TYPE_CHECKING:
     from data.schema import Action
     from league.arena.render import Renderer
 
 PICTURE_AGE_STEPS: Final = 2
-SAME_OBJECT: Final = 0.03
-"""How far (picture widths) the pilot's target and a perceived track may lie apart and still be the same object."""
 
 
 class Perceives(Protocol):
@@ -46,6 +44,8 @@ class PixelEpisode:
         self.state = skirmish.new_worlds(1, [seed])
         self.seed, self._start_ns = seed, start_ns
         self.cursor = (0.5, 0.5)
+        self.exact = Tracks.empty()
+        """What a demonstrator saw last."""
         self._tick = 0
         self._image = renderer.picture(self.state, 0)
 
@@ -65,7 +65,10 @@ class PixelEpisode:
             time_ns = self.time_ns(self._tick)
             frame = Frame(self._tick, time_ns - PICTURE_AGE_STEPS * STEP_NS, self._image)
             seen = self._perceiver.perceive(frame, time_ns, self.cursor, True)
-            decision = actor.act(seen if truth is None else truth.observe(self.state, 0, time_ns, self.cursor))
+            exact = None if truth is None else truth.observe(self.state, 0, time_ns, self.cursor)
+            if exact is not None:
+                self.exact = exact.tracks
+            decision = actor.act(seen if exact is None else exact)
             if on_tick is not None:
                 on_tick(frame, seen, decision)
             self._advance(decision.action)
@@ -85,18 +88,3 @@ class PixelEpisode:
         skirmish.advance(self.state, None, None, None, PICTURE_AGE_STEPS)
         self.cursor = (action.x, action.y)
         self._tick += 1
-
-
-def same_track(truth: WorldState, target_id: int, tracks: Tracks) -> int:
-    """The perceived track that is the demonstrator's target (an id of the truth), or NO_TARGET."""
-    if target_id == NO_TARGET or not len(tracks):
-        return NO_TARGET
-    exact = TruthObserver().observe(truth, 0, 0, None).tracks
-    rows = np.flatnonzero(exact.ids == target_id)
-    if not len(rows):
-        return NO_TARGET
-    row = int(rows[0])
-    apart = np.abs(tracks.boxes[:, :2] - exact.boxes[row, :2]).max(axis=1)
-    apart = np.where(tracks.classes == exact.classes[row], apart, np.inf)
-    nearest = int(np.argmin(apart))
-    return int(tracks.ids[nearest]) if apart[nearest] <= SAME_OBJECT else NO_TARGET

@@ -129,13 +129,13 @@ class _Sink:
     def __call__(self, frame: Frame, seen: Observation, decision: Decision) -> None:
         from dataclasses import replace
 
-        from engine.pixels import same_track
+        from engine.lockstep import same_track
 
         self._writer.write_frame(replace(frame, number=self._number))
         for event in self._controls.act(decision.action, seen.time_ns):
             self._writer.write_event(event)
         mode: Any = next((m for m in MODES if m == decision.mode), "")
-        target = same_track(self._episode.state, decision.target_id, seen.tracks)
+        target = same_track(self._episode.exact, decision.target_id, seen.tracks)
         observation = replace(seen, frame_number=self._number)
         self._writer.write_step(Step(observation, decision.action, "demonstrator", self._pilot, 0, mode, target))
         self._number += 1

@@ -51,8 +51,8 @@ class Again:
     point: tuple[float, float]
 
 
-SecondRun = Callable[[Steps], list[Again]]
-"""Plays a stretch again with fresh timing, row by row."""
+SecondRun = Callable[[int, int, int], list[Again]]
+"""Plays rows ``start`` to ``stop`` of a session (by its number) again with fresh timing, row by row."""
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ def judge(
         done += more
         report(Progress("judging", done / (4 * rows), message=f"{done // 4} of {rows} ticks"))
 
-    said = [_replay(policy, sessions[i], a, b, second_run, count) for i, a, b in parts]
+    said = [_replay(policy, sessions[i], a, b, second_run(i, a, b) if second_run else None, count) for i, a, b in parts]
     swapped, predicted = (
         np.concatenate(points) for points in zip(*((s.swapped.point, s.actions["predicted"].point) for s in said), strict=True)
     )
@@ -117,7 +117,7 @@ def _replay(
     steps: Steps,
     start: int,
     stop: int,
-    second_run: SecondRun | None,
+    again: list[Again] | None,
     count: Callable[[int], None],
 ) -> _Said:
     length = stop - start
@@ -139,7 +139,6 @@ def _replay(
         return (rows - start + length // 2) % length + start
 
     swapped = replay_actions(policy, steps, start, stop, held, aim, elsewhere, count)
-    again = second_run(steps.slice(start, stop)) if second_run is not None else None
     said_modes, said_targets = (mode_rows, mode_likely, mode_chosen), (rows, ids, likely, chosen)
     return _Said(steps, start, stop, modes, targets, *said_modes, *said_targets, actions, told, swapped, again)
 

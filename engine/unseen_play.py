@@ -6,14 +6,16 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 from data.profile import ARENA_PROFILE
+from data.schema import Observation
 from data.steps import Steps, StepsBuilder
 from data.vocabulary import MODES
 from engine.runtime.progress import Progress, Report, ignore
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from data.schema import Frame, Observation
+    from data.schema import Frame
     from engine.evaluate import Rung
     from engine.lockstep import Decision
     from engine.scoreboard import Again, SecondRun
@@ -24,10 +26,13 @@ FIRST: Final = 500_000
 AGAIN: Final = 7919
 
 
-def unseen_play(pilot: str, minutes: float, rung: Rung, report: Report = ignore) -> list[Steps]:
+def unseen_play(
+    pilot: str, minutes: float, rung: Rung, report: Report = ignore, exact: list[list[Observation]] | None = None
+) -> list[Steps]:
     """Episodes of a minute, at least two, as the rung's eyes see them: "state" exactly, "emulated", or "pixels".
 
-    The demonstrator itself reads the world, late by its reaction time. Raises ValueError for an unknown pilot.
+    The demonstrator itself reads the world, late by its reaction time; what it saw in each episode is put into ``exact`` (not with
+    pixels). Raises ValueError for an unknown pilot.
     """
     from engine.lockstep import record_episode
     from league.arena.emulated import EmulatedObserver, TruthObserver
@@ -45,7 +50,10 @@ def unseen_play(pilot: str, minutes: float, rung: Rung, report: Report = ignore)
             found.append(eyes.episode(pilot, seed))
         else:
             observer = TruthObserver() if rung == "state" else EmulatedObserver(seed=seed)
-            found.append(record_episode(observer, make_pilot(pilot, seed), pilot, seed)[0])
+            saw = list[Observation]()
+            found.append(record_episode(observer, make_pilot(pilot, seed), pilot, seed, witness=saw.append)[0])
+            if exact is not None:
+                exact.append(saw)
     return found
 
 
@@ -58,8 +66,9 @@ def judge_unseen(policy: Path, minutes: float, report: Report = ignore, pilot: s
     loaded = load_policy(policy)
     if loaded.profile.name != ARENA_PROFILE.name:
         raise ValueError(f"{policy.name} plays {loaded.profile.name}: name recordings that it has not learnt from with --session")
-    play = unseen_play(pilot, minutes, "emulated", report)
-    return judge(loaded, play, f"unseen play of the {pilot}, perception emulated", second_run(pilot), report)
+    exact = list[list[Observation]]()
+    play = unseen_play(pilot, minutes, "emulated", report, exact)
+    return judge(loaded, play, f"unseen play of the {pilot}, perception emulated", second_run(pilot, play, exact), report)
 
 
 class _PixelEyes:
@@ -85,20 +94,22 @@ class _PixelEyes:
         return rows.build()
 
 
-def second_run(pilot: str) -> SecondRun:
-    """The same demonstrator on the same observations with fresh timing and a hand of its own: what no learner can be asked to
-    beat by much, since not even the demonstrator does the same thing in the same tick twice."""
+def second_run(pilot: str, play: Sequence[Steps], exact: Sequence[Sequence[Observation]]) -> SecondRun:
+    """The same demonstrator before the same sights (``exact``, of each session of ``play``) with fresh timing and a hand of its own: what
+    no learner can be asked to beat by much, since not even the demonstrator does the same thing in the same tick twice."""
 
-    def play(steps: Steps) -> list[Again]:
+    def again(session: int, start: int, stop: int) -> list[Again]:
+        from engine.lockstep import same_track
         from engine.scoreboard import Again
         from league.arena.pilots import make_pilot
 
         other = make_pilot(pilot, AGAIN)
         found: list[Again] = []
-        for row in range(len(steps)):
-            said = other.act(dataclasses.replace(steps.observation(row), cursor=None))
-            mode = MODES.index(said.mode)
-            found.append(Again(said.action.onsets, mode, said.target_id, (said.action.x, said.action.y)))
+        for row in range(start, stop):
+            saw = exact[session][row]
+            said = other.act(dataclasses.replace(saw, cursor=None))
+            target = same_track(saw.tracks, said.target_id, play[session].tracks(row))
+            found.append(Again(said.action.onsets, MODES.index(said.mode), target, (said.action.x, said.action.y)))
         return found
 
-    return play
+    return again

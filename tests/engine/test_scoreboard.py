@@ -13,7 +13,7 @@ import pytest
 
 from data.features import UNKNOWN_MODE
 from data.hindsight import label_modes, label_targets
-from data.schema import NO_TARGET
+from data.schema import NO_TARGET, Observation
 from data.steps import Steps, input_names
 from data.track_lookup import click_rows, clicked_tracks
 from data.vocabulary import MODES
@@ -140,7 +140,9 @@ def test_the_second_run_is_judged_as_the_policy_is(bundle: Path) -> None:
     """A second run that does the same two ticks later, always means FIGHT, and clicks 10 px beside."""
     steps = session(20, seed=3)
 
-    def late(part: Steps) -> list[Again]:
+    def late(session: int, start: int, stop: int) -> list[Again]:
+        assert session == 0
+        part = steps.slice(start, stop)
         targets, shift = label_targets(part), 10 / part.profile.picture_size[0]
         rows = [max(0, row - 2) for row in range(len(part))]
         points = [(float(part.action_xy[row, 0]) + shift, float(part.action_xy[row, 1])) for row in rows]
@@ -197,12 +199,16 @@ def test_what_is_replayed_is_what_flies(bundle: Path) -> None:
 
 
 def test_fresh_play_of_the_demonstrator_and_its_second_run() -> None:
-    sessions = unseen_play("expert", 0.1, "state")
-    assert [len(s) for s in sessions] == [1200, 1200]
+    exact: list[list[Observation]] = []
+    sessions = unseen_play("expert", 0.1, "emulated", exact=exact)
+    assert [len(s) for s in sessions] == [len(saw) for saw in exact] == [1200, 1200]
     assert (label_targets(sessions[0]) != NO_TARGET).any()
     part = sessions[0].slice(0, 400)
-    again = second_run("expert")(part)
+    again = second_run("expert", sessions, exact)(0, 0, 400)
     assert len(again) == 400
+    aimed = {one.target_id for one in again} - {NO_TARGET}
+    assert aimed  # in the ids of what was perceived, not of what is there
+    assert aimed <= {int(number) for row in range(400) for number in part.tracks(row).ids}
     first = [part.onsets(row) for row in range(400)]
     pressed = [one.onsets for one in again]
     assert pressed != first
