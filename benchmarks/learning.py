@@ -4,8 +4,9 @@
 
 A scripted expert plays, by exact eyes, as a person looks at the picture itself; the three levels are trained on what was perceived
 meanwhile, once a training seed; the policies fly episodes of a minute on worlds nobody trained on. The ladder: ``state`` (exact
-observations, learnt from exact ones), ``emulated`` (perception as measured on the shipped detector, learnt from such observations)
-and ``pixels`` (the policies of the rung before behind the real detector). Scores are normalised, (policy - random) / (expert -
+observations, learnt from exact ones), ``emulated`` (perception as measured on the shipped detector, learnt from such observations),
+``pixels`` (learnt and flown from pictures, behind the shipped detector) and ``transferred`` (the policies of ``emulated`` flown from
+pictures). Scores are normalised, (policy - random) / (expert -
 random), with bootstrap intervals over episodes and training seeds. Beside them: the novice's play learnt and compared with the
 novice, what each level knows on unseen play beside its baselines, and how long it all took. ``--ablations`` trains variants on the
 emulated recordings, one training seed each.
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import multiprocessing
 import os
@@ -25,7 +27,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from data.features import LAGS_S
-from data.files import write_json
+from data.files import write_json, write_whole
+from data.profile import ARENA_PROFILE
 from data.steps import Steps
 from engine.lockstep import displaced_cursor, record_episode, run_episode
 from engine.scores import Interval, mean_interval, normalised_over_seeds
@@ -98,7 +101,18 @@ class Job:
         facts["recorder"] = _digest("engine", "lockstep.py")
         if self.rung == "emulated":
             facts["perception"] = repr(measured_settings())
+        if self.rung == "pixels":
+            facts["perception"] = [_eyes(), _seer()]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+    def worlds(self) -> list[int]:
+        """Seeds of what is recorded: a minute each."""
+        return seeds("train", max(1, round(self.minutes))).tolist()
+
+    def picture_play(self, folder: Path, seed: int) -> Path:
+        """Where play from pictures is kept: the same for all training seeds."""
+        facts = [self.pilot, self.perturbed, RULES_VERSION, _pilots(), _eyes(), _seer(), _digest("engine", "lockstep.py"), seed]
+        return folder / "play" / f"{hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]}.npz"
 
 
 def _versions() -> list[int]:
@@ -133,17 +147,43 @@ def _eyes() -> str:
     return file_sha256(ASSETS / "arena_detector.onnx")[:12]
 
 
+def _seer() -> str:
+    """Tells apart how pictures are made and what is made of what is seen in them."""
+    names = sorted(path.name for path in (Path(__file__).parents[1] / "engine" / "perception").glob("*.py"))
+    return _digest("engine/perception", *names) + _digest("league/arena", "render.py", "sprites.py") + _digest("engine", "pixels.py")
+
+
 def observer(rung: str, seed: int) -> Any:
     return TruthObserver() if rung == "state" else EmulatedObserver(seed=seed)
 
 
-def recordings(pilot: str, minutes: float, rung: str, perturbed: float) -> list[Steps]:
-    """Sessions of one minute each, on training worlds."""
+def recordings(job: Job, folder: Path) -> list[Steps]:
+    """Sessions of one minute each, on training worlds; those from pictures were made before (``seen``)."""
     found: list[Steps] = []
-    for seed in seeds("train", max(1, round(minutes))).tolist():
-        disturb = displaced_cursor(seed, perturbed) if perturbed > 0 else None
-        found.append(record_episode(observer(rung, seed), make_pilot(pilot, seed), pilot, seed, EPISODE_TICKS, disturb)[0])
+    for seed in job.worlds():
+        if job.rung == "pixels":
+            with np.load(job.picture_play(folder, seed), allow_pickle=False) as kept:
+                found.append(Steps(profile=ARENA_PROFILE, **kept))
+        else:
+            disturb = displaced_cursor(seed, job.perturbed) if job.perturbed > 0 else None
+            eyes = observer(job.rung, seed)
+            found.append(record_episode(eyes, make_pilot(job.pilot, seed), job.pilot, seed, EPISODE_TICKS, disturb)[0])
     return found
+
+
+def seen(task: tuple[Job, Path, int]) -> float:
+    """Play one world from pictures, which takes half a minute, and keep what was perceived. Runs in a worker; the seconds it took."""
+    job, folder, seed = task
+    began_s, path = time.monotonic(), job.picture_play(folder, seed)
+    if not path.exists():
+        disturb = displaced_cursor(seed, job.perturbed) if job.perturbed > 0 else None
+        steps = _pixel_eyes().record(job.pilot, seed, disturb)
+        columns = {column.name: getattr(steps, column.name) for column in fields(steps) if column.name != "profile"}
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **{name: values for name, values in columns.items() if values is not None})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, buffer.getvalue())
+    return time.monotonic() - began_s
 
 
 def learn(job: Job, folder: str) -> dict[str, Any]:
@@ -158,7 +198,7 @@ def learn(job: Job, folder: str) -> dict[str, Any]:
     if done.exists():
         return dict(json.loads(done.read_text("utf-8")))
     began = time.monotonic()
-    sessions = recordings(job.pilot, job.minutes, job.rung, job.perturbed)
+    sessions = recordings(job, Path(folder))
     recorded_s = time.monotonic() - began
     runs = {level: place / level for level in ("strategist", "tactician", "executor")}
     result = train_all(sessions, settings_of(job), runs, place / "policy", resume=any(p.exists() for p in runs.values()))
@@ -211,19 +251,18 @@ def play(task: tuple[str, str, int]) -> float:
         _LOADED[who] = load_policy(who)
     policy = _LOADED[who]
     policy.reset()
-    if rung != "pixels":
-        return run_episode(observer(rung, seed), policy, seed).score
+    if rung == "pixels":
+        return _pixel_eyes().episode(seed).run(policy, EPISODE_TICKS).score
+    return run_episode(observer(rung, seed), policy, seed).score
+
+
+def _pixel_eyes() -> Any:
+    """This worker's."""
     if "eyes" not in _LOADED:
-        from data.profile import ARENA_PROFILE
-        from engine.perception.perceive import Perceiver
-        from league.arena.render import Renderer
+        from engine.pixels import PixelEyes
 
-        _LOADED["eyes"] = Renderer(), Perceiver(ARENA_PROFILE)
-    from engine.pixels import PixelEpisode
-
-    renderer, perceiver = _LOADED["eyes"]
-    perceiver.reset()
-    return PixelEpisode(renderer, perceiver, seed).run(policy, EPISODE_TICKS).score
+        _LOADED["eyes"] = PixelEyes()
+    return _LOADED["eyes"]
 
 
 def judged(task: tuple[str, float]) -> dict[str, Any]:
@@ -250,6 +289,11 @@ class Runner:
         sys.stdout.flush()
 
     def learnt(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
+        play = {
+            job.picture_play(self.folder, seed): (job, self.folder, seed) for job in jobs if job.rung == "pixels" for seed in job.worlds()
+        }
+        if missing := [task for path, task in play.items() if not path.exists()]:
+            self._in_turn("playing from pictures", self._pool.map(seen, missing), len(missing))
         found = self._in_turn("learning", self._pool.map(learn, jobs, [str(self.folder)] * len(jobs)), len(jobs))
         return [dict(one) for one in found]
 
@@ -293,20 +337,22 @@ def ladder(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[flo
     """Every rung with all training seeds, the novice's play, and what each level knows."""
     chosen = range(asked.seed, asked.seed + asked.seeds)
     jobs = [Job(pilot, rung, s, asked.minutes, asked.perturbed, asked.preset) for pilot, rung in _SETS for s in chosen]
-    jobs = [j for j in jobs if j.rung in asked.rungs or (j.rung == "emulated" and "pixels" in asked.rungs)]
+    jobs = [j for j in jobs if j.rung in asked.rungs or (j.rung == "emulated" and "transferred" in asked.rungs)]
     learnt = dict(zip(jobs, runner.learnt(jobs), strict=True))
     found: dict[str, Any] = {"rungs": {}, "trained_s": [r["trained_s"] for r in learnt.values()], "learnt": [*learnt.values()]}
     for rung in asked.rungs:
-        episodes = asked.pixel_episodes if rung == "pixels" else asked.episodes
-        policies = [r["policy"] for j, r in learnt.items() if j.pilot == "expert" and j.rung == ("emulated" if rung == "pixels" else rung)]
-        scores = [runner.scores(policy, rung, episodes) for policy in policies]
+        learnt_from, flown_from = {"transferred": ("emulated", "pixels")}.get(rung, (rung, rung))
+        episodes = asked.pixel_episodes if flown_from == "pixels" else asked.episodes
+        policies = [r["policy"] for j, r in learnt.items() if (j.pilot, j.rung) == ("expert", learnt_from)]
+        scores = [runner.scores(policy, flown_from, episodes) for policy in policies]
         found["rungs"][rung] = entry(runner, rung, scores, pilots["expert"][:episodes], pilots["random"][:episodes])
     novices = [r["policy"] for j, r in learnt.items() if j.pilot == "novice"]
     if novices:
         scores = [runner.scores(policy, "emulated", asked.episodes) for policy in novices]
         found["novice"] = entry(runner, "novice", scores, pilots["novice"][: asked.episodes], pilots["random"][: asked.episodes])
     known = [r["policy"] for j, r in learnt.items() if (j.pilot, j.rung) == ("expert", "emulated")]
-    found["levels"] = runner.levels(known, asked.unseen_minutes)
+    if known:
+        found["levels"] = runner.levels(known, asked.unseen_minutes)
     if {"state", "pixels"} <= found["rungs"].keys():
         top, bottom = (found["rungs"][r]["normalised"]["value"] for r in ("state", "pixels"))
         found["pixels_of_state"] = bottom / top
@@ -314,7 +360,8 @@ def ladder(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[flo
     return found
 
 
-_SETS = (("expert", "state"), ("expert", "emulated"), ("novice", "emulated"))
+_SETS = (("expert", "state"), ("expert", "emulated"), ("novice", "emulated"), ("expert", "pixels"))
+RUNGS = ("state", "emulated", "pixels", "transferred")
 
 
 def entry(runner: Runner, name: str, scores: list[list[float]], high: list[float], low: list[float]) -> dict[str, Any]:
@@ -361,7 +408,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--episodes", type=int, default=60)
     parser.add_argument("--pixel-episodes", type=int, default=20)
-    parser.add_argument("--rungs", type=lambda text: text.split(","), default=["state", "emulated", "pixels"])
+    parser.add_argument("--rungs", type=words_of, default=[*RUNGS], metavar="NAMES", help=f"of the ladder, with commas: {', '.join(RUNGS)}")
     parser.add_argument("--perturbed", type=float, default=0.1, help="share of the recordings with displaced cursors")
     parser.add_argument("--preset", choices=("quick", "small", "standard", "large"), default="standard")
     parser.add_argument("--unseen-minutes", type=float, default=6, help="fresh play for the scoreboard of each level")
@@ -375,6 +422,8 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.rows and not (asked.ablations or asked.only_ablations):
         parser.error("--rows chooses variants: say --ablations or --only-ablations too")
+    if unknown := [name for name in asked.rungs if name not in RUNGS]:
+        parser.error(f"--rungs: {', '.join(unknown)}; use some of {', '.join(RUNGS)}")
     if asked.quick:
         asked.minutes, asked.seeds, asked.episodes, asked.rungs, asked.preset, asked.unseen_minutes = (
             6,

@@ -20,6 +20,7 @@ from engine.scores import Interval, mean_interval, normalised_interval
 if TYPE_CHECKING:
     from engine.bot import Policy
     from engine.lockstep import Actor, EpisodeResult
+    from engine.pixels import PixelEyes
 
 Rung = Literal["state", "emulated", "pixels"]
 RUNGS: Final[tuple[Rung, ...]] = get_args(Rung)
@@ -202,7 +203,7 @@ class _Worker:
     def __init__(self, policy: Path, look: str) -> None:
         self._path, self._look = policy, look
         self._policy: Policy | None = None
-        self._eyes: tuple[Any, Any] | None = None
+        self._eyes: PixelEyes | None = None
 
     @property
     def policy(self) -> Policy:
@@ -214,14 +215,11 @@ class _Worker:
             self._policy = load_policy(self._path)
         return self._policy
 
-    def eyes(self) -> tuple[Any, Any]:
+    def eyes(self) -> PixelEyes:
         if self._eyes is None:
-            from data.profile import ARENA_PROFILE
-            from engine.perception.perceive import Perceiver
-            from league.arena.looks import look_named
-            from league.arena.render import Renderer
+            from engine.pixels import PixelEyes
 
-            self._eyes = Renderer(look_named(self._look)), Perceiver(ARENA_PROFILE)
+            self._eyes = PixelEyes(self._look)
         return self._eyes
 
 
@@ -244,10 +242,6 @@ def _episode(task: Task) -> EpisodeResult:
     _worker.policy.reset()
     actor: Actor = _worker.policy
     if task.rung == "pixels":
-        from engine.pixels import PixelEpisode
-
-        renderer, perceiver = _worker.eyes()
-        perceiver.reset()
-        return PixelEpisode(renderer, perceiver, task.seed).run(actor, task.ticks)
+        return _worker.eyes().episode(task.seed).run(actor, task.ticks)
     observer = TruthObserver() if task.rung == "state" else EmulatedObserver(seed=task.seed)
     return run_episode(observer, actor, task.seed, task.ticks)

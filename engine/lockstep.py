@@ -122,7 +122,7 @@ def record_episode(
 
     def keep(seen: Observation, decision: Decision) -> None:
         target = same_track(eyes.seen, decision.target_id, seen.tracks)
-        rows.append(Step(seen, decision.action, "demonstrator", actor_name, 0, _known_mode(decision.mode), target))
+        rows.append(Step(seen, decision.action, "demonstrator", actor_name, 0, known_mode(decision.mode), target))
 
     result = run_episode(observer, actor, seed, ticks, keep, disturb, eyes)
     return rows.build(), result
@@ -155,7 +155,8 @@ def same_track(exact: Tracks, target_id: int, tracks: Tracks) -> int:
     return int(tracks.ids[nearest]) if apart[nearest] <= SAME_OBJECT else NO_TARGET
 
 
-def _known_mode(name: str) -> Mode | Literal[""]:
+def known_mode(name: str) -> Mode | Literal[""]:
+    """A mode by its name; empty for what is none."""
     for mode in MODES:
         if mode == name:
             return mode

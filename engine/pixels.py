@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from data.schema import Frame, Observation, Tracks
-from engine.lockstep import Actor, Decision, Disturb, EpisodeResult
+from data.profile import ARENA_PROFILE
+from data.schema import Frame, Observation, Step, Tracks
+from data.steps import Steps, StepsBuilder
+from engine.lockstep import Actor, Decision, Disturb, EpisodeResult, known_mode, same_track
 from league.arena import skirmish
 from league.arena.emulated import TruthObserver
 from league.arena.episode import CLICK_CODES, TICK_NS
 from league.arena.flight import STEP_NS
+from league.arena.looks import CLASSIC, look_named
+from league.arena.pilots import make_pilot
 from league.arena.score import counters as counters_of
 from league.arena.score import score
 from league.arena.world import STEPS_PER_TICK
@@ -88,3 +92,31 @@ class PixelEpisode:
         skirmish.advance(self.state, None, None, None, PICTURE_AGE_STEPS)
         self.cursor = (action.x, action.y)
         self._tick += 1
+
+
+class PixelEyes:
+    """Renderer and detector of the arena, kept from one episode to the next. Raises ValueError for an unknown look."""
+
+    def __init__(self, look: str = CLASSIC.name) -> None:
+        from engine.perception.perceive import Perceiver
+        from league.arena.render import Renderer
+
+        self._renderer, self._perceiver = Renderer(look_named(look)), Perceiver(ARENA_PROFILE)
+
+    def episode(self, seed: int) -> PixelEpisode:
+        """A fresh world, and a perceiver that remembers nothing of the one before."""
+        self._perceiver.reset()
+        return PixelEpisode(self._renderer, self._perceiver, seed)
+
+    def record(self, pilot: str, seed: int, disturb: Disturb | None = None, ticks: int = skirmish.EPISODE_TICKS) -> Steps:
+        """An episode of a scripted demonstrator, as ``engine.lockstep.record_episode``: it flies by exact eyes, and what was perceived in
+        the pictures is kept. Raises ValueError for an unknown pilot."""
+        rows, episode = StepsBuilder(ARENA_PROFILE), self.episode(seed)
+
+        def keep(frame: Frame, seen: Observation, decision: Decision) -> None:
+            del frame
+            target = same_track(episode.exact, decision.target_id, seen.tracks)
+            rows.append(Step(seen, decision.action, "demonstrator", pilot, 0, known_mode(decision.mode), target))
+
+        episode.run(make_pilot(pilot, seed), ticks, True, keep, disturb)
+        return rows.build()

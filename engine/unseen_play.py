@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from data.profile import ARENA_PROFILE
 from data.schema import Observation
-from data.steps import Steps, StepsBuilder
+from data.steps import Steps
 from data.vocabulary import MODES
 from engine.runtime.progress import Progress, Report, ignore
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from data.schema import Frame
     from engine.evaluate import Rung
-    from engine.lockstep import Decision
     from engine.scoreboard import Again, SecondRun
     from engine.scoreboard_figures import Scoreboard
 
@@ -41,13 +39,18 @@ def unseen_play(
     from league.arena.skirmish import EPISODE_TICKS
     from league.arena.world import TICK_HZ
 
+    if rung == "pixels":
+        from engine.pixels import PixelEyes
+
+        eyes = PixelEyes()
+    else:
+        eyes = None
     count = max(2, round(minutes * 60 * TICK_HZ / EPISODE_TICKS))
-    eyes = _PixelEyes() if rung == "pixels" else None
     found: list[Steps] = []
     for seed in seeds("test", count, FIRST).tolist():
         report(Progress("the demonstrator plays", len(found) / count, message=f"{len(found)} of {count} minutes"))
         if eyes is not None:
-            found.append(eyes.episode(pilot, seed))
+            found.append(eyes.record(pilot, seed))
         else:
             observer = TruthObserver() if rung == "state" else EmulatedObserver(seed=seed)
             saw = list[Observation]()
@@ -69,29 +72,6 @@ def judge_unseen(policy: Path, minutes: float, report: Report = ignore, pilot: s
     exact = list[list[Observation]]()
     play = unseen_play(pilot, minutes, "emulated", report, exact)
     return judge(loaded, play, f"unseen play of the {pilot}, perception emulated", second_run(pilot, play, exact), report)
-
-
-class _PixelEyes:
-    def __init__(self) -> None:
-        from engine.perception.perceive import Perceiver
-        from league.arena.render import Renderer
-
-        self._renderer, self._perceiver = Renderer(), Perceiver(ARENA_PROFILE)
-
-    def episode(self, pilot: str, seed: int) -> Steps:
-        from data.schema import Step
-        from engine.pixels import PixelEpisode
-        from league.arena.pilots import make_pilot
-
-        rows = StepsBuilder(ARENA_PROFILE)
-
-        def keep(frame: Frame, seen: Observation, decision: Decision) -> None:
-            del frame
-            rows.append(Step(seen, decision.action, "demonstrator", pilot))
-
-        self._perceiver.reset()
-        PixelEpisode(self._renderer, self._perceiver, seed).run(make_pilot(pilot, seed), sees_truth=True, on_tick=keep)
-        return rows.build()
 
 
 def second_run(pilot: str, play: Sequence[Steps], exact: Sequence[Sequence[Observation]]) -> SecondRun:

@@ -7,6 +7,7 @@ import pytest
 
 from data.schema import NO_TARGET, Observation, Tracks
 from engine.lockstep import SAME_OBJECT, record_episode, run_episode, same_track
+from engine.pixels import PixelEyes
 from league.arena.emulated import EmulatedObserver, TruthObserver
 from league.arena.pilots import make_pilot
 
@@ -27,6 +28,18 @@ def test_its_target_is_told_in_ids_of_what_was_perceived() -> None:
     steps, _ = record_episode(EmulatedObserver(seed=SEED), make_pilot("expert", SEED), "expert", SEED, TICKS, witness=saw.append)
     aimed = np.flatnonzero(steps.target_id != NO_TARGET)
     assert len(aimed) > TICKS / 4
+    assert all(steps.target_id[row] in steps.tracks(row).ids for row in aimed.tolist())
+
+
+def test_from_pictures_a_demonstrator_plays_just_so() -> None:
+    steps = PixelEyes().record("expert", SEED, ticks=TICKS // 4)
+    exact, _ = record_episode(TruthObserver(), make_pilot("expert", SEED), "expert", SEED, TICKS // 4)
+    assert np.array_equal(steps.action_xy, exact.action_xy)
+    assert np.array_equal(steps.onset_codes, exact.onset_codes)
+    assert np.array_equal(steps.mode, exact.mode)
+    assert not np.array_equal(steps.track_offsets, exact.track_offsets)
+    aimed = np.flatnonzero(steps.target_id != NO_TARGET)
+    assert len(aimed)
     assert all(steps.target_id[row] in steps.tracks(row).ids for row in aimed.tolist())
 
 

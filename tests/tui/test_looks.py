@@ -102,8 +102,7 @@ def test_an_evaluation_is_flown_in_its_look_and_keeps_it(tmp_path: Path, monkeyp
     from league.arena.looks import LOOKS as KNOWN
 
     def fly(policy: Path, look: str, tasks: list[evaluation.Task], workers: int, report: object) -> list[EpisodeResult]:
-        renderer, _ = evaluation._Worker(policy, look).eyes()
-        assert renderer._painter.look is KNOWN[look]
+        assert evaluation._Worker(policy, look).eyes()._renderer._painter.look is KNOWN[look]
         return [EpisodeResult(task.seed, 1, float(task.pilot == "expert"), {"kills": 0.0}) for task in tasks]
 
     monkeypatch.setattr(evaluation, "_fly", fly)
