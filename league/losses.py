@@ -60,7 +60,7 @@ class LossSettings:
     kl_weight: float = 0.02
     """Of KL(pi_sup || pi) in nats at the first frame. Advantages are normalised, so that the pull is felt all the more the better a policy
     is: with 0.05 falling to 0.005 the policy stands still 1.7 nats from ``pi_sup``, at a payoff of 0.72 against experts."""
-    kl_weight_end: float = 0.0001
+    kl_weight_end: float = 0.0002
     """The same after ``kl_frames``; linear between."""
     kl_frames: int = 15_000_000
     """Frames (agent-steps that count) over which the KL's weight falls."""
@@ -132,6 +132,10 @@ class UpdateSettings:
             least = 0 if field.name == "critic_first" else 1e-12
             if not least <= value < float("inf"):
                 raise ValueError(f"update settings: {field.name} {value}; use a number {'from 0 on' if not least else 'above 0'}")
+
+    def with_learning_rate(self, rate: float) -> UpdateSettings:
+        """The same with another learning rate at the first frame, which falls by as much as here."""
+        return replace(self, learning_rate=rate, learning_rate_end=rate * self.learning_rate_end / self.learning_rate)
 
     def learning_rate_at(self, frames: int) -> float:
         """Of the policy after ``frames`` fresh frames."""

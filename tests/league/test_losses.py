@@ -207,7 +207,7 @@ def test_defaults_are_the_documented_ones() -> None:
     s, u = LossSettings(), UpdateSettings()
     assert (s.gamma, s.gamma_pseudo_rewards, s.lambda_, s.rho_bar, s.c_bar, s.pg_rho_bar) == (1.0, 0.999, 0.8, 1, 1, 1)
     assert (s.policy_weight, s.upgo_weight, s.value_weight, s.kl_weight, s.entropy_weight) == (1, 0.2, 0.5, 0.02, 0.0005)
-    assert (s.kl_weight_end, s.kl_frames) == (0.0001, 15_000_000)
+    assert (s.kl_weight_end, s.kl_frames) == (0.0002, 15_000_000)
     assert (u.learning_rate, u.clip_norm, u.unroll_steps, u.sequences, u.replay_reuse) == (5e-4, 1.0, 64, 256, 2)
     assert (s.discount(False), s.discount(True)) == (1.0, 0.999)
 

@@ -15,7 +15,9 @@ import pytest
 
 import league.imitate
 from data.checkpoint import load
+from league.league_run import LeagueRun
 from league.losses import LossSettings, UpdateSettings
+from league.refine_settings import RefineSettings
 from tui.cli import main
 from tui.commands.league_options import loss_settings, update_settings
 from tui.commands.league_refine import refine
@@ -135,8 +137,11 @@ def test_what_cannot_be_done_is_one_line(run: Run, tmp_path: Path, capsys: pytes
     assert (tmp_path / "w" / "p.safetensors").read_bytes() == before
 
 
-@pytest.mark.parametrize("command", [refine, run_league])
-def test_without_options_the_losses_and_updates_are_the_leagues_defaults(command: Callable[..., None]) -> None:
+@pytest.mark.parametrize(("command", "usual"), [(refine, RefineSettings().update), (run_league, LeagueRun().updates)])
+def test_without_options_losses_and_updates_are_the_defaults(command: Callable[..., None], usual: UpdateSettings) -> None:
     told = {name: parameter.default for name, parameter in inspect.signature(command).parameters.items()}
     assert loss_settings(told["upgo_coef"], told["kl_coef"], told["entropy_coef"], told["traces"]) == LossSettings()
-    assert update_settings(told["lr"], told["unroll"], told["sequences"], told["replay_reuse"]) == UpdateSettings()
+    assert update_settings(usual, told["lr"], told["unroll"], told["sequences"], told["replay_reuse"]) == usual
+    asked = update_settings(usual, 2 * told["lr"], 16, 8, 3)
+    assert asked.learning_rate_end == pytest.approx(2 * usual.learning_rate_end)
+    assert (asked.unroll_steps, asked.sequences, asked.replay_reuse, asked.decay_frames) == (16, 8, 3, usual.decay_frames)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -37,12 +38,12 @@ LearnerUpdates = Annotated[
 Actors = Annotated[int, typer.Option("--actors", min=1, max=1024, help="processes that play")]
 Worlds = Annotated[int, typer.Option("--worlds", min=1, max=100_000, help="matches that each plays at once")]
 Ships = Annotated[int, typer.Option("--ships", min=2, max=8, help="ships in a match")]
-Lr = Annotated[float, typer.Option("--lr", min=1e-9, max=1.0, help="learning rate at the first frame; it falls to a fifth")]
+Lr = Annotated[float, typer.Option("--lr", min=1e-9, max=1.0, help="learning rate at the first frame; it falls as by default")]
 Sequences = Annotated[int, typer.Option("--sequences", min=1, max=100_000, help="sequences in one update")]
 Unroll = Annotated[int, typer.Option("--unroll", min=1, max=10_000, help="steps of a sequence")]
 Reuse = Annotated[int, typer.Option("--replay-reuse", min=1, max=1000, help="how often a sequence is learnt from")]
 UpgoCoef = Annotated[float, typer.Option("--upgo-coef", min=0, help="weight of UPGO; 0: off")]
-KlCoef = Annotated[float, typer.Option("--kl-coef", min=0, help="weight of the KL to pi_sup at the first frame; it falls to a 200th")]
+KlCoef = Annotated[float, typer.Option("--kl-coef", min=0, help="weight of the KL to pi_sup at the first frame; it falls to a 100th")]
 EntropyCoef = Annotated[float, typer.Option("--entropy-coef", min=0, help="weight of the entropy")]
 Traces = Annotated[Literal["joint", "split"], typer.Option("--traces", help="one V-trace, or one each for move, aim and buttons")]
 PseudoReward = Annotated[float, typer.Option("--pseudo-reward-scale", min=0, help="paid for 100 hit points of damage; 0: outcome alone")]
@@ -57,11 +58,9 @@ def loss_settings(upgo_coef: float, kl_coef: float, entropy_coef: float, traces:
     return LossSettings(upgo_weight=upgo_coef, entropy_weight=entropy_coef, traces=traces).with_kl(kl_coef)
 
 
-def update_settings(lr: float, unroll: int, sequences: int, replay_reuse: int) -> UpdateSettings:
-    """Updates as the options say; the learning rate falls to a fifth, as by default."""
-    from league.losses import UpdateSettings
-
-    return UpdateSettings(learning_rate=lr, learning_rate_end=lr / 5, unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse)
+def update_settings(usual: UpdateSettings, lr: float, unroll: int, sequences: int, replay_reuse: int) -> UpdateSettings:
+    """Updates as the options say; the learning rate falls by as much, and over as many frames, as it does in ``usual``."""
+    return replace(usual.with_learning_rate(lr), unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse)
 
 
 def one_thread() -> None:

@@ -85,7 +85,8 @@ def refine(
     from league.refine_settings import RefineSettings
 
     workspace = workspace_of(context)
-    names = tuple(opponents) if opponents else RefineSettings().opponents
+    usual = RefineSettings()
+    names = tuple(opponents) if opponents else usual.opponents
     path = policy_path(workspace, output, resume, "pi_rl")
     settings = RefineSettings(
         iterations=iterations,
@@ -102,7 +103,7 @@ def refine(
         pseudo_reward_scale=pseudo_reward_scale,
         draw_reward=draw_reward,
         loss=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
-        update=update_settings(lr, unroll, sequences, replay_reuse),
+        update=update_settings(usual.update, lr, unroll, sequences, replay_reuse),
         evaluate_every=evaluate_every,
         evaluate_matches=evaluate_matches,
         seed=seed,

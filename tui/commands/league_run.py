@@ -119,7 +119,7 @@ def run(
             exploiter_most_frames=exploiter_frames[1],
         ),
         losses=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
-        updates=update_settings(lr, unroll, sequences, replay_reuse),
+        updates=update_settings(LeagueRun().updates, lr, unroll, sequences, replay_reuse),
     )
     one_thread()
     with long_work() as report_compiling:
