@@ -58,7 +58,7 @@ class RefineSettings:
     pseudo_reward_scale: float = 0.0
     draw_reward: float = 0.0
     loss: LossSettings = field(default_factory=LossSettings)
-    update: UpdateSettings = field(default_factory=lambda: UpdateSettings(learning_rate_end=1e-5, decay_frames=60_000_000))
+    update: UpdateSettings = field(default_factory=lambda: UpdateSettings(learning_rate_end=1e-5, decay_frames=80_000_000))
     """The learning rate falls to a fiftieth, not to a fifth as in a league, where nobody is ever done: with a fifth a policy that had 0.79
     against experts wandered off and came down to 0.72."""
     evaluate_every: int = 100
