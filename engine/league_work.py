@@ -18,7 +18,6 @@ from data.progress import Progress, Report
 if TYPE_CHECKING:
     from league.imitate import ImitationSettings
     from league.league_run import LeagueProgress, LeagueRun
-    from league.refine_settings import RefineSettings
 
 SUPERVISED: Final = "pi_sup"
 REFINED: Final = "pi_rl"
@@ -78,14 +77,16 @@ def refine(report: Report, workspace: str, folder: str, supervised: str = "", re
     """Refine a policy by playing, in ``folder``. asked: fields of ``RefineSettings``; ``opponents`` with commas."""
     from league import threads
     from league.refine import refine as run
-    from league.refine_settings import RefineSettings
+    from league.refine_resume import begun
+    from league.refine_settings import COURSE, RefineSettings
 
     report(Progress("starting", 0.0, run_dir=folder))
     threads.one_thread()
     if isinstance(asked.get("opponents"), str):
         asked["opponents"] = tuple(name.strip() for name in asked["opponents"].split(",") if name.strip())
     if resume:
-        settings, policy = _refinement_of(Path(workspace), Path(folder), asked)
+        changed = {name: asked[name] for name in COURSE if name in asked}
+        settings, policy = begun(Path(folder), Path(workspace), lambda name: _policy(workspace, name), changed)
     else:
         policy = _policy(workspace, supervised or SUPERVISED)
         names = asked.get("opponents", RefineSettings().opponents)
@@ -169,34 +170,6 @@ def _imitation_of(folder: Path, epochs: int) -> tuple[ImitationSettings, int]:
     recipe: dict[str, Any] = card["recipe"]
     known = ImitationSettings(**_of(ImitationSettings, recipe))
     return replace(known, epochs=max(epochs, known.epochs)), int(card["about"].get("pilot_matches", 0))
-
-
-def _refinement_of(workspace: Path, folder: Path, asked: Mapping[str, Any]) -> tuple[RefineSettings, Path]:
-    """Settings of the refinement in ``folder`` with the length that is asked for, and the policy it is held near."""
-    from league.losses import LossSettings, UpdateSettings
-    from league.refine_settings import RefineSettings
-
-    card = _newest_card(folder)
-    told: dict[str, Any] = {**card["about"]["settings"]}
-    frozen = {name: _policy(str(workspace), name) for name in told.pop("frozen")}
-    told |= {"opponents": tuple(told["opponents"]), "loss": LossSettings(**told["loss"]), "update": UpdateSettings(**told["update"])}
-    length = {name: asked[name] for name in ("iterations", "minutes", "evaluate_every", "runner") if name in asked}
-    return RefineSettings(**{**_of(RefineSettings, told), **length}, frozen=frozen), _reference(workspace, str(card["reference"]))
-
-
-def _reference(workspace: Path, wanted: str) -> Path:
-    """The policy with these weights. Raises CheckpointError when it is gone."""
-    from data.checkpoint import CheckpointError, load
-    from league.runs import LEAGUES, MODELS
-    from league.store import weights_hash
-
-    files = [*workspace.glob(f"{MODELS}/*/{SUPERVISED}*.safetensors"), *workspace.glob(f"{MODELS}/*/{REFINED}*.safetensors")]
-    for file in [*files, *workspace.glob(f"{LEAGUES}/*/snapshots/*.safetensors")]:
-        path = file.with_name(file.name.removesuffix(".safetensors"))
-        with contextlib.suppress(CheckpointError, OSError):
-            if weights_hash(load(path).tensors) == wanted:
-                return path
-    raise CheckpointError("the policy that this refinement is held near is no longer in the workspace; put it back, or begin a new one")
 
 
 def _league_of(folder: Path, asked: Mapping[str, Any]) -> LeagueRun:

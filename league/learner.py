@@ -32,8 +32,8 @@ Weights = Mapping[str, NDArray[Any]]
 class LeagueLearner:
     """``network`` is trained in place; ``reference`` (the supervised policy) never changes.
 
-    ``frames`` counts frames learnt from, each as often as it was (``replay_reuse`` times as a rule); the KL's weight falls by fresh
-    frames, ``frames / replay_reuse``. ``version`` grows by one with every update, and never falls; ``updates`` counts those since it
+    ``frames`` counts frames learnt from, each as often as it was (``reuse`` times as a rule); the KL's weight and the learning rate fall
+    by fresh frames, ``frames / reuse``. ``version`` grows by one with every update, and never falls; ``updates`` counts those since it
     last began anew.
     """
 
@@ -45,12 +45,15 @@ class LeagueLearner:
         update: UpdateSettings | None = None,
         *,
         pseudo_rewards: bool = False,
+        reuse: int | None = None,
     ) -> None:
-        """``pseudo_rewards``: rewards are paid along the way, so that the discount is the one for those."""
+        """``pseudo_rewards``: rewards are paid along the way, so that the discount is the one for those. ``reuse``: how often each frame is
+        learnt from; without, ``update.replay_reuse``."""
         self.network = network.requires_grad_(True).train()
         self.reference = None if reference is None else reference.requires_grad_(False).eval()
         self.loss, self.settings = loss or LossSettings(), update or UpdateSettings()
         self.gamma = self.loss.discount(pseudo_rewards)
+        self.reuse = reuse or self.settings.replay_reuse
         self.frames = 0
         self.version = 0
         self.updates = 0
@@ -64,8 +67,8 @@ class LeagueLearner:
 
     @property
     def fresh_frames(self) -> int:
-        """``frames`` without what is learnt from again; the KL's weight falls by these."""
-        return self.frames // self.settings.replay_reuse
+        """``frames`` without what is learnt from again."""
+        return self.frames // self.reuse
 
     def update(self, batch: TrajectorySequence) -> dict[str, float]:
         """One step of Adam on a batch [T, B]; what the loss was made of (``league.losses.Loss.parts``), its total, the gradient's norm

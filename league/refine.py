@@ -29,10 +29,10 @@ from league.learner import LeagueLearner
 from league.network import ActorCritic
 from league.players import Versus, judge
 from league.ratings import Interval
-from league.refine_settings import LEARNER, SUPERVISED, Evaluation, RefineError, RefineResult, RefineSettings
+from league.refine_settings import COURSE, LEARNER, SUPERVISED, Evaluation, RefineError, RefineResult, RefineSettings
 from league.replay import Replay
 from league.rollout import Match
-from league.runners.base import Runner, RunnerState, weights_of
+from league.runners.base import Runner, RunnerState, network_of, weights_of
 from league.runners.choose import make_runner
 from league.store import Journal, Weights, weights_hash
 from league.trajectories import TrajectoryError, read_arrays, write_arrays
@@ -94,6 +94,8 @@ def refine(
     try:
         if resume:
             run.resume()
+        else:
+            run._forget_metrics()
         interrupted = run.work(report, stop)
         return run.result(interrupted)
     finally:
@@ -106,8 +108,9 @@ class _Run:
         network, _ = load_policy(supervised)
         reference, _ = load_policy(supervised)
         paid = settings.pseudo_reward_scale > 0
-        self.learner = LeagueLearner(network, reference, settings.loss, settings.update, pseudo_rewards=paid)
         self.replay = Replay(settings.replay_settings())
+        reuse = settings.replay_settings().reuse
+        self.learner = LeagueLearner(network, reference, settings.loss, settings.update, pseudo_rewards=paid, reuse=reuse)
         self.frozen = {other: weights_of(load_policy(path)[0]) for other, path in settings.frozen.items()}
         self.fixed = {**settings.fixed(), "frozen": {other: weights_hash(weights) for other, weights in self.frozen.items()}}
         self.counters = _Counters()
@@ -239,12 +242,15 @@ class _Run:
             return
         settings, iteration = self.settings, self.best.iteration
         report(Progress(f"plays anew what iteration {iteration} had learnt", 1.0, run_dir=str(self.run_dir)))
-        network, _ = load_policy(self.run_dir / self.name)
-        versus = judge(network, matches=settings.evaluate_matches, ships=settings.ships, seed=settings.seed + 1, stop=stop)
-        if len(versus) == len(PILOTS):
-            chosen = next(one for one in self.counters.evaluations if one.iteration == iteration)
-            self.kept = Evaluation(iteration, chosen.frames, chosen.seconds, tuple(versus))
-            self.journal.append([{"kept": self.kept.to_json()}])  # behind the last checkpoint: cut off when the run goes on
+        versus = judge(
+            network_of(self.best.weights), matches=settings.evaluate_matches, ships=settings.ships, seed=settings.seed + 1, stop=stop
+        )
+        if len(versus) < len(PILOTS):
+            self.notes.append("stopped while it played anew; --resume does that again")
+            return
+        chosen = next(one for one in self.counters.evaluations if one.iteration == iteration)
+        self.kept = Evaluation(iteration, chosen.frames, chosen.seconds, tuple(versus))
+        self.journal.append([{"kept": self.kept.to_json()}])  # behind the last checkpoint: cut off when the run goes on
 
     # what is kept
 
@@ -252,8 +258,14 @@ class _Run:
         counters = self.counters
         told = {name: getattr(counters, name) for name in ("iteration", "next_match", "matches", "frames", "agent_steps", "seconds")}
         evaluations = [one.to_json() for one in counters.evaluations]
-        best = self.best.iteration if self.best else 0
-        return {"settings": self.fixed, **told, "metrics_bytes": self.journal.size, "evaluations": evaluations, "best": best}
+        return {
+            "settings": self.fixed,
+            "course": {name: getattr(self.settings, name) for name in COURSE},
+            **told,
+            "metrics_bytes": self.journal.size,
+            "evaluations": evaluations,
+            "best": self.best.iteration if self.best else 0,
+        }
 
     def _checkpoint(self) -> None:
         """Replay and worlds first, the checkpoint that names them last; then the policy, and older ones go."""
@@ -267,7 +279,7 @@ class _Run:
         if self.best:
             write_arrays(self.run_dir / f"best_{number}.npz", self.best.weights, {"iteration": self.best.iteration})
         self.learner.save(self.run_dir / f"checkpoint_epoch_{number}", about, "checkpoint of refinement")
-        save(self.run_dir / self.name, self.best.weights if self.best else self.learner.weights(), self.learner.card("pi_rl", about))
+        self._give_out(about)
         self.saved, self._saved_evaluations = number, len(self.counters.evaluations)
         keep_newest(self.run_dir, KEPT_CHECKPOINTS)
         kept = {path.name.rsplit("_", 1)[1] for path in checkpoints(self.run_dir)}
@@ -275,6 +287,9 @@ class _Run:
             for old in self.run_dir.glob(f"{part}_*.npz"):
                 if old.stem.rsplit("_", 1)[1] not in kept:
                     old.unlink(missing_ok=True)
+
+    def _give_out(self, about: dict[str, Any]) -> None:
+        save(self.run_dir / self.name, self.best.weights if self.best else self.learner.weights(), self.learner.card("pi_rl", about))
 
     def resume(self) -> None:
         """Go on from the newest checkpoint that is whole, with its replay and worlds."""
@@ -293,10 +308,17 @@ class _Run:
                 continue
             self._restore(path, about, replay, state)
             self.best = best
+            self._give_out(about)  # it was killed before it came to that, or the policy is to lie elsewhere now
             return
         if found:
             raise CheckpointError(f"{self.run_dir}: none of {len(found)} checkpoints is whole; start a new run in another folder")
         self.notes.append(f"{self.run_dir}: no checkpoint to go on from; starting anew")
+        self._forget_metrics()
+
+    def _forget_metrics(self) -> None:
+        """Of a run that was killed before its first checkpoint: what it did is done again."""
+        if note := self.journal.cut(0):
+            self.notes.append(note)
 
     def _best(self, number: str) -> _Best:
         path = self.run_dir / f"best_{number}.npz"
@@ -316,6 +338,10 @@ class _Run:
         self.counters = _Counters(**told, evaluations=[_evaluation(one) for one in about["evaluations"]])
         note = self.journal.cut(self.counters.metrics_bytes)
         self.notes += [f"resumed after iteration {self.counters.iteration}", *([note] if note else [])]
+        course = about.get("course", {})
+        for name in ("evaluate_every", "evaluate_matches"):
+            if (before := course.get(name)) not in (None, now := getattr(self.settings, name)):
+                self.notes.append(f"{name} is {now} from here on, {before} before")
         self.saved, self._saved_evaluations = self.counters.iteration, len(self.counters.evaluations)
 
     def result(self, interrupted: bool) -> RefineResult:
@@ -333,6 +359,7 @@ class _Run:
             interrupted,
             tuple(self.notes),
             self.kept,
+            self.best.iteration if self.best else max(self.saved, 0),
         )
 
 

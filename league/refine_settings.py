@@ -24,6 +24,10 @@ SELF: Final = "self"
 """A match of the learner with itself, in which all seats learn."""
 
 
+COURSE: Final = ("iterations", "minutes", "evaluate_every", "evaluate_matches", "runner")
+"""Settings that may be others when a run goes on; without being asked they are as before."""
+
+
 class RefineError(ValueError):
     """Settings or files do not fit; the text says which, why and what to do."""
 
@@ -115,7 +119,7 @@ class RefineSettings:
 
     def fixed(self) -> dict[str, Any]:
         """What a resumed run must have alike, as plain values: all but how long, how often it tells and where files are."""
-        free = ("iterations", "minutes", "evaluate_every", "evaluate_matches", "checkpoint_every", "runner", "address", "frozen")
+        free = {*COURSE, "checkpoint_every", "address", "frozen"}
         told = {name: value for name, value in asdict(self).items() if name not in free}
         return {**told, "opponents": list(self.opponents), "frozen": sorted(self.frozen)}
 
@@ -159,10 +163,12 @@ class RefineResult:
     kept: Evaluation | None = None
     """The policy at ``path``, that of the best evaluation, played anew in worlds that it was not chosen in; None without evaluations (then
     it is the last), and when it was stopped before."""
+    given: int = 0
+    """Iteration of the policy at ``path``."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        rest = {name: getattr(self, name) for name in ("iterations", "frames", "consumed", "matches", "seconds", "interrupted")}
+        rest = {name: getattr(self, name) for name in ("iterations", "frames", "consumed", "matches", "seconds", "interrupted", "given")}
         kept = self.kept.to_json() if self.kept else None
         evaluations = [one.to_json() for one in self.evaluations]
         return {"policy": str(self.path), **rest, "evaluations": evaluations, "kept": kept, "notes": list(self.notes)}
@@ -177,4 +183,5 @@ class RefineResult:
             looks = sum(one.iteration > 0 for one in self.evaluations)
             lines.append(f"kept, the best of {looks} looks: iteration {self.kept.iteration}; anew, in other worlds:")
             lines += [f"  {versus.text()}" for versus in self.kept.versus]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes), f"policy: {self.path}.safetensors"])
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join([*lines, f"policy: {self.path}.safetensors (of iteration {self.given})"])

@@ -25,7 +25,8 @@ LEAGUES: Final = "league"
 Kind = Literal["league", "refinement", "imitation"]
 STATES: Final = ("league_state.json", "league_state.previous.json", "matches.jsonl")
 METRICS: Final = "metrics.jsonl"
-_TAIL_BYTES: Final = 64 * 1024
+_TAIL_BYTES: Final = (64 * 1024, 2**20)
+"""Of a journal of iterations as much of the end as is read, more where that holds no evaluation: a hundred rows or one and a half thousand."""
 _MOST_BYTES: Final = 64 * 2**20
 
 
@@ -173,11 +174,14 @@ def newest_rows(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     one that has ended: that of the policy it kept."""
     iteration: dict[str, Any] = {}
     evaluation: dict[str, Any] = {}
-    for row in metrics_rows(folder / METRICS, _TAIL_BYTES):
-        if "evaluation" in row or "kept" in row:
-            evaluation = row.get("kept") or row["evaluation"]
-        elif "iteration" in row:
-            iteration = row
+    for most_bytes in _TAIL_BYTES:
+        for row in metrics_rows(folder / METRICS, most_bytes):
+            if "evaluation" in row or "kept" in row:
+                evaluation = row.get("kept") or row["evaluation"]
+            elif "iteration" in row:
+                iteration = row
+        if evaluation:
+            break
     return iteration, evaluation
 
 

@@ -44,7 +44,8 @@ class Trainee:
     def _new_learner(self) -> LeagueLearner:
         reference, run = network_of(self._supervised), self._run
         pseudo_rewards = run.pseudo_reward_scale > 0
-        return LeagueLearner(network_of(self._supervised), reference, run.losses, run.updates, pseudo_rewards=pseudo_rewards)
+        network, reuse = network_of(self._supervised), run.replay_settings(0).reuse
+        return LeagueLearner(network, reference, run.losses, run.updates, pseudo_rewards=pseudo_rewards, reuse=reuse)
 
     def _new_replay(self) -> Replay:
         return Replay(self._run.replay_settings(zlib.crc32(self.name.encode()) + self._run.seed))  # each draws for itself

@@ -15,6 +15,7 @@ import torch
 from data import checkpoint
 from data.checkpoint import CheckpointError
 from data.progress import Progress
+from league import refine as refine_module
 from league.imitate import load_policy
 from league.learner import LeagueLearner
 from league.losses import LossSettings, UpdateSettings
@@ -186,6 +187,59 @@ def test_the_policy_of_the_best_look_is_given_out_and_plays_anew_in_other_worlds
     assert any("falling back" in note for note in back.notes)
     assert back.kept is not None
     assert back.kept.iteration == 5
+
+
+def test_stopped_while_it_plays_anew_it_says_so_and_resuming_does_that_again(
+    supervised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(SETTINGS, iterations=1, evaluate_every=1)
+    judged_as(monkeypatch, 0.9, 0.2)
+    whole = refine_module.judge
+    monkeypatch.setattr("league.refine.judge", lambda network, **how: [] if how["seed"] else whole(network, **how))
+    made = refine(supervised, settings, tmp_path)
+    assert (made.kept, made.given) == (None, 1)
+    assert any("stopped while it played anew; --resume does that again" in note for note in made.notes)
+    judged_as(monkeypatch, 0.3)
+    again = refine(supervised, settings, tmp_path, resume=True)
+    assert again.kept is not None
+    assert again.kept.versus[0].payoff.value == 0.3
+
+
+def test_a_policy_that_a_killed_run_did_not_give_out_is_given_out_on_resuming(
+    supervised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(SETTINGS, iterations=2, evaluate_every=1)
+    judged_as(monkeypatch, 0.9, 0.6, 0.2, 0.5)
+    refine(supervised, settings, tmp_path)
+    given = checkpoint.load(tmp_path / "pi_rl").tensors
+    (tmp_path / "pi_rl.safetensors").unlink()
+    judged_as(monkeypatch, 0.5)
+    made = refine(supervised, settings, tmp_path, resume=True, name="mine")
+    assert made.given == 1
+    assert made.text().endswith("mine.safetensors (of iteration 1)")
+    again = checkpoint.load(tmp_path / "mine").tensors
+    assert all(np.array_equal(values, again[name]) for name, values in given.items())
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_what_a_run_did_that_was_killed_before_its_first_checkpoint_is_counted_once(supervised: Path, tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"iteration": 1}\n{"iteration": 2}\n')
+    made = refine(supervised, replace(SETTINGS, iterations=2), tmp_path, resume=resume)
+    assert [row["iteration"] for row in rows(tmp_path)] == [1, 2]
+    assert "losses" in rows(tmp_path)[0]
+    assert any("cut back" in note for note in made.notes)
+
+
+def test_schedules_go_by_fresh_frames_however_often_they_are_learnt_from(supervised: Path, tmp_path: Path) -> None:
+    often = refine(supervised, replace(SETTINGS, learner_updates=3, iterations=2), tmp_path)
+    state = checkpoint.read_card(tmp_path / "checkpoint_epoch_2")["state"]
+    assert often.consumed == state["frames"] > 4 * often.frames
+    settings = replace(SETTINGS, learner_updates=3)
+    learner = LeagueLearner(ActorCritic(16), reuse=settings.replay_settings().reuse)
+    learner.frames = state["frames"]
+    assert learner.fresh_frames <= often.frames
+    weights = [row["losses"]["kl_weight"] for row in rows(tmp_path)]
+    assert weights[-1] == pytest.approx(LossSettings().kl_weight_at(learner.fresh_frames), rel=1e-3)
 
 
 def test_an_evaluation_that_is_stopped_half_way_chooses_nothing(supervised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,16 @@ def test_the_end_of_a_journal_is_read_without_half_lines(tmp_path: Path) -> None
     assert metrics_rows(folder / "none", 100) == []
 
 
+def test_a_look_long_ago_is_still_told(tmp_path: Path) -> None:
+    folder = keep_refinement(tmp_path, "run", 2)
+    row = {"iteration": 3, "frames": 3, "matches": 3, "losses": {f"part {i}": 0.123456789 for i in range(25)}}
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.writelines(json.dumps({**row, "iteration": 3 + i}) + "\n" for i in range(180))
+    iteration, evaluation = newest_rows(folder)
+    assert iteration["iteration"] == 182
+    assert evaluation["iteration"] == 2
+
+
 def test_of_a_refinement_that_is_through_the_list_tells_the_policy_it_kept(tmp_path: Path) -> None:
     folder = keep_refinement(tmp_path, "run", 40)
     kept = {"iteration": 20, "versus": [{"opponent": "expert", "payoff": {"value": 0.71}}]}

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from data.checkpoint import load, save
+from league.arena.last_standing_pilots import PILOTS
 from league.imitate import made_for
 from league.network import ActorCritic
+from league.players import Versus
+from league.ratings import wilson
 from tui.cli import main
 
 Run = Callable[..., int]
@@ -33,13 +37,18 @@ LEAGUE = (
 REFINE = ("--iterations", "2", "--runner", "in-process", "--worlds", "4", "--unroll", "16", "--sequences", "8", "--evaluate-every", "0")
 
 
+def keep_policy(path: Path) -> None:
+    """One that has learnt nothing."""
+    path.parent.mkdir(parents=True)
+    card = {"card_version": 1, **made_for(), "hidden": 8}
+    save(path, {name: values.numpy() for name, values in ActorCritic(8).state_dict().items()}, card)
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """``secondseat league`` in a workspace with a policy ``first/pi_sup``."""
     folder = tmp_path / "w" / "models" / "league" / "first"
-    folder.mkdir(parents=True)
-    card = {"card_version": 1, **made_for(), "hidden": 8}
-    save(folder / "pi_sup", {name: values.numpy() for name, values in ActorCritic(8).state_dict().items()}, card)
+    keep_policy(folder / "pi_sup")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return lambda *words: main(["--workspace", str(tmp_path / "w"), "league", *words])
@@ -92,6 +101,41 @@ def test_a_policy_is_refined_and_gone_on_with(run: Run, tmp_path: Path, capsys: 
     assert "3 iterations" in capsys.readouterr().out
     assert run("imitate", "--resume") == 2  # its checkpoints are no epochs of imitation
     assert "no run of imitation" in capsys.readouterr().err
+
+
+def test_a_refinement_goes_on_as_it_was_begun(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With no option at all it goes on to where it was to end; another one is refused by name; and names may mean other policies by now."""
+
+    def judge(network: ActorCritic, **how: Any) -> list[Versus]:
+        return [Versus(name, 3, how["matches"], wilson(1, 3), wilson(1, 3)) for name in PILOTS]
+
+    monkeypatch.setattr("league.refine.judge", judge)
+    small = (*REFINE[:-1], "2", "--evaluate-matches", "3", "--kl-coef", "0.07", "--lr", "3e-4")
+    assert run("refine", *small, "--opponent", "pi_sup", "--opponent", "first", "--output", "models/league/b/pi_rl") == 0
+    capsys.readouterr()
+    keep_policy(tmp_path / "w" / "models" / "league" / "second" / "pi_sup")
+    aside = tmp_path / "w" / "models" / "league" / "old"
+    (tmp_path / "w" / "models" / "league" / "first").rename(aside)
+    assert run("refine", "--resume", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["iterations"] == 2
+    assert run("refine", "--iterations", "4", "--lr", "3e-4", "--resume", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["iterations"] == 4
+    assert [one["iteration"] for one in found["evaluations"]] == [0, 2, 4]  # looked at as often as before
+    assert found["evaluations"][2]["versus"][0]["matches"] == 3
+    card = load(tmp_path / "w" / "models" / "league" / "b" / "pi_rl").card
+    assert card["recipe"]["loss"]["kl_weight"] == 0.07
+    assert run("refine", "--iterations", "5", "--worlds", "5", "--resume") == 1
+    assert "worlds: made with 4, here 5" in capsys.readouterr().err
+    assert run("refine", "--iterations", "5", "--upgo-coef", "0.1", "--resume") == 1
+    assert "recipe: made with" in capsys.readouterr().err
+    for file in aside.glob("pi_sup.*"):
+        file.unlink()
+    assert run("refine", "--iterations", "5", "--resume") == 1
+    assert "first: the policy that bore that name when this refinement was begun is no longer" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_is_one_line(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -39,6 +41,12 @@ from tui.commands.options import Json
 
 if TYPE_CHECKING:
     from data.workspace import Workspace
+    from league.refine_settings import RefineSettings
+
+SUPERVISED: Final = "pi_sup"
+_LOSS: Final = {"upgo_coef": "upgo_weight", "entropy_coef": "entropy_weight", "traces": "traces"}
+_UPDATE: Final = {"unroll": "unroll_steps", "sequences": "sequences", "replay_reuse": "replay_reuse"}
+"""Fields of the settings by options of another name."""
 
 
 def refine(
@@ -78,45 +86,80 @@ def refine(
 ) -> None:
     """A policy plays itself and others and learns off-policy from the outcomes: V-trace, TD(lambda), UPGO, and a KL to pi_sup.
 
-    Against scripted pilots it is judged before, between and after, in the same worlds. Ctrl-C keeps what was learnt; --resume goes
-    on as if it had never stopped.
+    Against scripted pilots it is judged before, between and after, in the same worlds; the policy of the best look is what --output gets,
+    and at the end it plays anew in other worlds. Ctrl-C keeps what was learnt; --resume goes on as if it had never stopped, with the
+    options it was begun with: only length, looks and runner may be others.
     """
+    from data.checkpoint import checkpoints
     from league.refine import refine as run
     from league.refine_settings import RefineSettings
 
     workspace = workspace_of(context)
-    usual = RefineSettings()
-    names = tuple(opponents) if opponents else usual.opponents
     path = policy_path(workspace, output, resume, "pi_rl")
-    settings = RefineSettings(
-        iterations=iterations,
-        minutes=minutes,
-        actor_rollouts=actor_rollouts,
-        learner_updates=learner_updates,
-        opponents=names,
-        frozen=_frozen(workspace, names),
-        ships=ships,
-        worlds=worlds,
-        actors=actors,
-        runner=runner,
-        address=address,
-        pseudo_reward_scale=pseudo_reward_scale,
-        draw_reward=draw_reward,
-        loss=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
-        update=update_settings(usual.update, lr, unroll, sequences, replay_reuse),
-        evaluate_every=evaluate_every,
-        evaluate_matches=evaluate_matches,
-        seed=seed,
-    )
+    same: dict[str, Any] = {
+        "iterations": iterations,
+        "minutes": minutes,
+        "actor_rollouts": actor_rollouts,
+        "learner_updates": learner_updates,
+        "ships": ships,
+        "worlds": worlds,
+        "actors": actors,
+        "runner": runner,
+        "address": address,
+        "pseudo_reward_scale": pseudo_reward_scale,
+        "draw_reward": draw_reward,
+        "evaluate_every": evaluate_every,
+        "evaluate_matches": evaluate_matches,
+        "seed": seed,
+    }
+    if resume and checkpoints(path.parent):
+        given = {name: value for name, value in context.params.items() if _given(context, name)}
+        settings, near = _as_begun(workspace, path.parent, given, {name: same[name] for name in given if name in same})
+    else:
+        usual = RefineSettings()
+        names = tuple(opponents) if opponents else usual.opponents
+        settings = RefineSettings(
+            **same,
+            opponents=names,
+            frozen=_frozen(workspace, names),
+            loss=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
+            update=update_settings(usual.update, lr, unroll, sequences, replay_reuse),
+        )
+        near = policy(workspace, supervised or SUPERVISED)
     one_thread()
     with stoppable_work() as (report, stop):
-        refined = run(policy(workspace, supervised or "pi_sup"), settings, path.parent, report, stop, resume, path.name)
+        refined = run(near, settings, path.parent, report, stop, resume, path.name)
     if as_json:
         say_json({**refined.to_json(), "policy": workspace.relative(refined.path)})
     else:
         say(refined.text())
     if refined.interrupted:
         raise typer.Exit(130)
+
+
+def _given(context: typer.Context, option: str) -> bool:
+    """Was it written on the command line?"""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _as_begun(workspace: Workspace, folder: Path, given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[RefineSettings, Path]:
+    """Settings of the run in ``folder`` and the policy it is held near: as it was begun, but for options that were ``given``. (Those that
+    cannot be changed are refused where the run goes on, by name.)"""
+    from league.refine_resume import begun
+
+    more: dict[str, Any] = {}
+    if given.get("opponents"):
+        more["opponents"] = tuple(given["opponents"])
+    supervised = policy(workspace, given["supervised"]) if given.get("supervised") else None
+    settings, near = begun(folder, workspace.root, lambda name: policy(workspace, name), {**changed, **more}, supervised)
+    loss = replace(settings.loss, **{_LOSS[name]: given[name] for name in given if name in _LOSS})
+    update = replace(settings.update, **{_UPDATE[name]: given[name] for name in given if name in _UPDATE})
+    if given.get("kl_coef", loss.kl_weight) != loss.kl_weight:
+        loss = loss.with_kl(given["kl_coef"])
+    if given.get("lr", update.learning_rate) != update.learning_rate:
+        update = update.with_learning_rate(given["lr"])
+    return replace(settings, loss=loss, update=update), near
 
 
 def _frozen(workspace: Workspace, names: tuple[str, ...]) -> dict[str, Path]:
