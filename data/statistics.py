@@ -23,13 +23,11 @@ from data.metadata import Metadata
 from data.session_reader import open_session
 from data.steps import Steps, input_names
 from data.vocabulary import ACTOR_KINDS, MODES
-from data.windows import sample_rows, stretches, window_count
+from data.windows import STRATEGIST_HISTORY, learnt_windows, sample_rows, stretches
 
 IDLE_S: Final = 3.0
 """Nothing pressed, nothing held and the cursor still for longer than this is idle."""
 STILL_WIDTHS: Final = 0.002
-STRATEGIST_HISTORY: Final = 60
-"""Seconds of the Strategist's windows, unless asked for others."""
 
 MANY_IDLE: Final = 0.6
 ONE_MODE: Final = 0.95
@@ -42,7 +40,7 @@ FEW_ROWS: Final = 200
 class SessionStatistics:
     """One session. Shares are of its learnable ticks, ``hours`` of its whole length; counts of nothing are 0.
 
-    ``windows``: the Strategist's, one summary a second, by the formula in ``windows_formula``. ``keys``: presses by name.
+    ``windows``: the Strategist's, one summary a second, by the sum in ``windows_formula``. ``keys``: presses by name.
     """
 
     id: str
@@ -114,8 +112,7 @@ def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int =
     """The figures of the steps of one session."""
     usable = stretches(steps)
     rows = np.concatenate([np.arange(a, b) for a, b in usable]) if usable else np.zeros(0, np.int64)
-    seconds = [len(sample_rows(steps.time_ns[a:b], 1.0)) for a, b in usable]
-    counts = [window_count(n, history) for n in seconds]
+    windows, formula = learnt_windows([len(sample_rows(steps.time_ns[a:b], 1.0)) for a, b in usable], history)
     modes = np.bincount(label_modes(steps)[rows], minlength=len(MODES))
     codes: Counter[int] = Counter(steps.onset_codes[_onsets_in(steps, usable)].tolist())
     names = input_names(metadata.profile)
@@ -129,9 +126,8 @@ def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int =
         hours=metadata.duration_s / 3600,
         ticks=len(steps),
         learnable_ticks=len(rows),
-        windows=sum(c.count for c in counts),
-        windows_formula=" and ".join(str(c) for c in counts if c.count)
-        or f"no stretch of {history} s without a break (longest: {max(seconds, default=0)} s)",
+        windows=windows,
+        windows_formula=formula,
         modes={mode: int(n) for mode, n in zip(MODES, modes, strict=True) if n},
         keys={names[code]: n for code, n in codes.most_common()},
         actors={kind: int(n) for kind, n in zip(ACTOR_KINDS, actors, strict=True) if n},

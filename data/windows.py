@@ -1,12 +1,14 @@
 """Windows over a session, the split into training and validation, and folds.
 
 count = floor((T - H) / S) + 1 with stride S = max(1, round(H / 4)); every place that prints a count prints
-``WindowCount``. Windows never bridge a recorded gap. Splits are by session and fixed by a seed.
+``WindowCount``. Windows never bridge a recorded gap. Splits are by session, where sessions are of a length that allows it, and
+fixed by a seed.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +22,14 @@ from data.vocabulary import ACTOR_KINDS, LEARNABLE_ACTORS
 I64 = NDArray[np.int64]
 GAP_S: Final = 0.5
 """Two rows further apart than this have a gap between them."""
+STRATEGIST_HISTORY: Final = 32
+"""Seconds of the Strategist's windows, in training and wherever they are counted."""
+LEAST_HELD: Final = 0.5
+MOST_HELD: Final = 1.75
+"""Whole sessions hold out between so many times the rows that are to validate: of a fifth, between a tenth and a third."""
+NEAR_HELD: Final = 0.1
+"""A draw of sessions that is off by no more than this share of those rows is taken."""
+DRAWS: Final = 100
 
 
 def stride_of(history: int) -> int:
@@ -52,6 +62,18 @@ def window_starts(rows: int, history: int, stride: int | None = None) -> I64:
     """First rows of all windows over ``rows`` rows without a gap."""
     counted = window_count(rows, history, stride)
     return np.arange(counted.count, dtype=np.int64) * counted.stride
+
+
+def learnt_windows(lengths: Sequence[int], history: int) -> tuple[int, str]:
+    """How many windows are learnt from in stretches of these lengths, and the sum with its numbers. A stretch shorter than the
+    history gives one window, filled up."""
+    found = Counter(window_count(n, history) for n in lengths if n)
+    short = sum(times for counted, times in found.items() if not counted.count)
+    terms = [f"{counted}, {times} times" if times > 1 else str(counted) for counted, times in found.items() if counted.count]
+    if short:
+        terms.append(f"{short} of {'a stretch' if short == 1 else 'stretches'} shorter than {history} s")
+    whole = sum(counted.count * times for counted, times in found.items()) + short
+    return whole, " and ".join(terms) or "no stretch to learn from"
 
 
 def stretches(steps: Steps, gap_s: float = GAP_S) -> list[tuple[int, int]]:
@@ -108,38 +130,56 @@ class Split:
 
 
 def split_sessions(lengths: Sequence[int], seed: int, share: float = 0.2, gap_rows: int = 20) -> Split:
-    """Whole sessions go to training or validation; a lone session is cut into two blocks, ``gap_rows`` dropped between.
+    """Whole sessions whose rows come nearest to ``share`` of all validate, never more than about a third of them. Where none come near
+    it (a lone session, or one that is most of the play), the longest session is cut into two blocks, ``gap_rows`` dropped between.
 
-    At least one session validates. Nothing of a validation session is seen in training.
+    Nothing of a validation session or block is seen in training. Nothing validates when there are too few rows for a block.
     """
     if not lengths:
         raise ValueError("no sessions to split")
     rng = np.random.default_rng(seed)
-    if len(lengths) == 1:
-        total = lengths[0]
-        held = max(1, round(total * share))
-        if total - held - gap_rows < 1:
-            return Split((Part(0, 0, total),), (), seed)
-        if rng.random() < 0.5:
-            return Split((Part(0, held + gap_rows, total),), (Part(0, 0, held),), seed)
-        return Split((Part(0, 0, total - held - gap_rows),), (Part(0, total - held, total),), seed)
-    order = rng.permutation(len(lengths))
-    wanted, chosen = share * sum(lengths), list[int]()
-    for session in order[:-1].tolist():
-        if chosen and sum(lengths[i] for i in chosen) >= wanted:
+    wanted = share * sum(lengths)
+    if chosen := _near(lengths, wanted, rng) if len(lengths) > 1 else []:
+        train = tuple(Part(i, 0, n) for i, n in enumerate(lengths) if i not in chosen)
+        return Split(train, tuple(Part(i, 0, lengths[i]) for i in chosen), seed)
+    longest = max(range(len(lengths)), key=lambda i: lengths[i])
+    total, held = lengths[longest], max(1, round(wanted))
+    everything = [Part(i, 0, n) for i, n in enumerate(lengths)]
+    if total - held - gap_rows < 1:
+        return Split(tuple(everything), (), seed)
+    if rng.random() < 0.5:
+        everything[longest], check = Part(longest, held + gap_rows, total), Part(longest, 0, held)
+    else:
+        everything[longest], check = Part(longest, 0, total - held - gap_rows), Part(longest, total - held, total)
+    return Split(tuple(everything), (check,), seed)
+
+
+def _near(lengths: Sequence[int], wanted: float, rng: np.random.Generator) -> list[int]:
+    """Sessions drawn as long as each brings their rows nearer to ``wanted``: the first draw that comes near it, or the nearest of many;
+    empty when none comes near enough to validate on."""
+    best, least = list[int](), wanted
+    for _ in range(DRAWS):
+        chosen, held = list[int](), 0
+        order: list[int] = rng.permutation(len(lengths)).tolist()
+        for session in order:
+            more = held + lengths[session]
+            if abs(more - wanted) < abs(held - wanted) and more <= MOST_HELD * wanted:
+                chosen, held = [*chosen, session], more
+        if held >= LEAST_HELD * wanted and abs(held - wanted) < least:
+            best, least = chosen, abs(held - wanted)
+        if least <= NEAR_HELD * wanted:
             break
-        chosen.append(int(session))
-    train = tuple(Part(i, 0, n) for i, n in enumerate(lengths) if i not in chosen)
-    return Split(train, tuple(Part(i, 0, lengths[i]) for i in sorted(chosen)), seed)
+    return sorted(best)
 
 
 def folds(parts: Sequence[Part], count: int, seed: int) -> list[tuple[tuple[Part, ...], tuple[Part, ...]]]:
-    """Out-of-fold pairs (learn from, predict on) over training parts: by session, or by contiguous blocks of a lone one."""
-    pieces = list(parts)
-    if len(pieces) == 1:
-        only = pieces[0]
-        edges = np.linspace(only.start, only.stop, count + 1).astype(int)
-        pieces = [Part(only.session, a, b) for a, b in itertools.pairwise(edges.tolist()) if b > a]
+    """Out-of-fold pairs (learn from, predict on) over training parts: by session, or by contiguous blocks of one that is most of them."""
+    total = sum(part.stop - part.start for part in parts)
+    pieces: list[Part] = []
+    for part in parts:
+        most = 3 * (part.stop - part.start) > 2 * total
+        edges: list[int] = np.linspace(part.start, part.stop, count + 1 if most else 2).astype(int).tolist()
+        pieces += [Part(part.session, a, b) for a, b in itertools.pairwise(edges) if b > a]
     order = np.random.default_rng(seed).permutation(len(pieces))
     parts_of: list[list[int]] = [[int(i) for i in g] for g in np.array_split(order, min(count, len(pieces)))]
     groups = [sorted(g) for g in parts_of if g]

@@ -205,13 +205,17 @@ class _Converter:
         end_ns = _ns(rows[-1]) + period_ns
         following = next(seen, None)
         now: Observation | None = None
-        for time_ns in range(_ns(rows[0]), end_ns + period_ns, period_ns):
+        time_ns = _ns(rows[0])
+        while time_ns < end_ns + period_ns:
             while following is not None and following.time_ns <= time_ns:
                 now, following = following, next(seen, None)
-            if now is not None and time_ns - now.time_ns > _GAP_S * 1e9:
-                continue  # nothing was taken in between: a gap, as in live play
+            if now is not None and time_ns - now.time_ns > _GAP_S * 1e9:  # nothing was taken in between: a gap, as in live play
+                until_ns = following.time_ns if following is not None else end_ns + period_ns
+                time_ns += -((time_ns - until_ns) // period_ns) * period_ns  # the first tick that has a row
+                continue
             if now is not None:
                 yield from assembler.tick(dataclasses.replace(now, time_ns=time_ns), "human")
+            time_ns += period_ns
 
     def _observations(self) -> Iterator[Observation]:
         tracker = Tracker(self._profile.roles())

@@ -40,6 +40,7 @@ from trainers.prepare import (
     drop_bad_rows,
     hide,
     recipe_of,
+    split_note,
     to_tensors,
     usable_parts,
     without_bad_rows,
@@ -233,6 +234,7 @@ def train(
     sessions = without_bad_rows(sessions, notes)
     device = pick_device(settings.loop.device, notes)
     split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    notes.append(split_note(sessions, split))
     full = _with_labels(sessions, given)
     sessions = lagged(sessions, settings.sampling.reaction_lag_ticks)
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)

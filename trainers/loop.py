@@ -30,6 +30,8 @@ from trainers.device import Precision, TrainingError, pick_device
 from trainers.run_log import Figures, RunLog
 
 KEPT_CHECKPOINTS: Final = 3
+_MADE_FOR: Final = ("level", "feature_version", "rules_version", "modes", "keys", "classes")
+"""What a card says of what the network is for: where one of these differs a run is not gone on with."""
 Batch = dict[str, Tensor]
 
 
@@ -118,7 +120,8 @@ def fit(
     """Train ``task.network``. ``card`` goes into every checkpoint; ``finish`` gives more of it for the best model (tuned
     thresholds). ``stop`` is asked between batches, and Ctrl-C does the same: what the last whole epoch gave is kept.
 
-    Raises TrainingError when there is nothing to learn from, on a loss that is not finite, and when memory runs out.
+    Raises TrainingError when there is nothing to learn from, on a loss that is not finite, and when memory runs out; CheckpointError
+    when what it would go on from was made of other recordings or with other settings.
     """
     rows = rows_of(task.train)
     if rows < 2:
@@ -145,6 +148,9 @@ def fit(
     best = run_dir / "best_model"
     try:
         for epoch in range(state.epoch + 1, settings.epochs + 1):
+            if settings.patience and state.epoch - state.best_epoch >= settings.patience:
+                notes.append(f"stopped early: no better validation since epoch {state.best_epoch}")
+                break
             losses = _train_epoch(task, optimiser, precision, settings, state.step, total, epoch, log, stop)
             if losses is None:
                 interrupted = True
@@ -166,9 +172,6 @@ def fit(
             left_s = (time.monotonic() - began_s) / (epoch - first_epoch) * (settings.epochs - epoch)
             text = f"loss {figures['train_loss']:.3f}, validation {figures['val_loss']:.3f}"
             report(Progress(f"epoch {epoch}/{settings.epochs}", epoch / settings.epochs, left_s, text, str(run_dir)))
-            if settings.patience and epoch - state.best_epoch >= settings.patience:
-                notes.append(f"stopped early: no better validation since epoch {state.best_epoch}")
-                break
     except KeyboardInterrupt:
         interrupted = True
     except (RuntimeError, MemoryError) as error:
@@ -303,16 +306,9 @@ def _resume(
     if found is None:
         notes.append(f"{run_dir}: no whole checkpoint to go on from; starting anew")
         return
+    if changed := _differences(found.card, card, settings):
+        raise CheckpointError(f"{found.path}: {'; '.join(changed)}; resume with the same recordings and settings, or start a new run")
     before: dict[str, Any] = found.card["settings"]
-    changed = {
-        k: (before.get(k), v)
-        for k, v in asdict(settings).items()
-        if k not in ("epochs", "device", "checkpoints", "mixed_precision") and before.get(k) != v
-    }
-    recipes = json.loads(json.dumps(card.get("recipe", {})))
-    changed |= {k: (found.card.get("recipe", {}).get(k), v) for k, v in recipes.items() if found.card.get("recipe", {}).get(k) != v}
-    if changed:
-        raise CheckpointError(f"{found.path}: made with other settings: {changed}; resume with the same ones, or start a new run")
     put_tensors(network, {n: v for n, v in found.tensors.items() if not n.startswith(_OPTIMISER)}, found.path)
     by_parameter: dict[int, dict[str, Tensor]] = {}
     for name, values in found.tensors.items():
@@ -327,6 +323,34 @@ def _resume(
         notes.append(
             f"{settings.epochs} epochs instead of {before['epochs']}: the learning rate follows the new schedule of {total} steps from here"
         )
+
+
+def _differences(before: dict[str, Any], card: Mapping[str, Any], settings: LoopSettings) -> list[str]:
+    """What differs between the card of a checkpoint and that of the run which would go on from it, a phrase for each."""
+    names = (*_MADE_FOR, "profile", "split", "normaliser", "recipe")
+    now: dict[str, Any] = json.loads(json.dumps({name: card.get(name) for name in names}))
+    theirs, recipe = before.get("recipe") or {}, now["recipe"] or {}
+    free = ("epochs", "device", "checkpoints", "mixed_precision")
+    pairs = {k: (before["settings"].get(k), v) for k, v in asdict(settings).items() if k not in free}
+    pairs |= {k: (theirs.get(k), v) for k, v in recipe.items()} | {k: (before.get(k), now[k]) for k in _MADE_FOR}
+    pairs["profile"] = (before.get("profile") or {}).get("name"), (now["profile"] or {}).get("name")
+    found = [f"{name}: made with {old}, here {new}" for name, (old, new) in pairs.items() if old != new]
+    if before.get("split") != now["split"]:
+        found.append("split: of other recordings, or of other lengths")
+    if not _close(before.get("normaliser"), now["normaliser"]):
+        found.append("normaliser: of other play")
+    return found
+
+
+def _close(before: Any, now: Any) -> bool:
+    """The same but for the last digits of its numbers, which another processor may round otherwise."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return before.keys() == now.keys() and all(_close(before[k], now[k]) for k in now)
+    if isinstance(before, list) and isinstance(now, list):
+        return len(before) == len(now) and all(map(_close, before, now))
+    if isinstance(before, float) and isinstance(now, float):
+        return math.isclose(before, now, rel_tol=1e-4, abs_tol=1e-6)
+    return before == now
 
 
 def _groups(network: nn.Module, decay: float) -> Sequence[dict[str, Any]]:

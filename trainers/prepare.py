@@ -16,7 +16,7 @@ from data.features import FEATURE_VERSION, Feature, Normaliser
 from data.hindsight import HINDSIGHT_VERSION
 from data.same_game import differences
 from data.steps import Steps
-from data.windows import Part, stretches
+from data.windows import Part, Split, stretches
 from trainers.loop import TrainingError
 
 I64 = NDArray[np.int64]
@@ -53,6 +53,16 @@ def usable_parts(steps: Steps, part: Part) -> list[tuple[int, int]]:
     """The stretches of a session that lie in a part, cut to it."""
     cut = [(max(a, part.start), min(b, part.stop)) for a, b in stretches(steps)]
     return [(a, b) for a, b in cut if b > a]
+
+
+def split_note(sessions: Sequence[Steps], split: Split) -> str:
+    """How much play is learnt from, and how much is kept apart to check on."""
+
+    def minutes(parts: Sequence[Part]) -> float:
+        times = [(sessions[p.session].time_ns, a, b) for p in parts for a, b in usable_parts(sessions[p.session], p)]
+        return sum(float(of_session[b - 1] - of_session[a]) for of_session, a, b in times) / 60e9
+
+    return f"learns from {minutes(split.train):.1f} min, checks on {minutes(split.validation):.1f} min"
 
 
 _FINITE: Final = ("track_boxes", "track_velocities", "track_confidences", "track_ages_s", "track_unseen_s")
@@ -95,7 +105,7 @@ def drop_bad_rows(
         if values.dtype.kind != "f":
             continue
         bad = ~np.isfinite(values)
-        rows = bad.reshape(len(values), -1).any(1)
+        rows = bad.any(axis=tuple(range(1, bad.ndim)))
         if rows.any():
             columns = np.flatnonzero(bad.reshape(-1, values.shape[-1]).any(0)).tolist()
             told = ", ".join(names[name][c].name for c in columns[:8]) if names and name in names else f"columns {columns[:8]}"

@@ -24,13 +24,24 @@ from data.hindsight import label_modes
 from data.profile import GameProfile
 from data.steps import Steps
 from data.vocabulary import MODES
-from data.windows import Part, Split, sample_rows, split_sessions, window_count, window_starts
+from data.windows import STRATEGIST_HISTORY, Part, Split, learnt_windows, sample_rows, split_sessions, window_starts
 from trainers import metrics
 from trainers.augment import Augment, Mirrors, mirrors_of, tremble, wanted
 from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.blocks import smoothed_cross_entropy
 from trainers.networks.strategist import Strategist
-from trainers.prepare import check_sessions, common_card, drop_bad_rows, hide, hold, recipe_of, to_tensors, usable_parts, without_bad_rows
+from trainers.prepare import (
+    check_sessions,
+    common_card,
+    drop_bad_rows,
+    hide,
+    hold,
+    recipe_of,
+    split_note,
+    to_tensors,
+    usable_parts,
+    without_bad_rows,
+)
 from trainers.sampling import SamplingSettings, resample, unchanged
 
 CLOCK_HZ = 1.0
@@ -39,7 +50,7 @@ CLOCK_HZ = 1.0
 @dataclass(frozen=True, slots=True)
 class StrategistSettings:
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(100, 32, 3e-4, patience=10))
-    history: int = 32
+    history: int = STRATEGIST_HISTORY
     phases: int = 8
     width: int = 64
     layers: int = 2
@@ -129,6 +140,7 @@ def train(
     sessions = without_bad_rows(sessions, notes)
     device = pick_device(settings.loop.device, notes)
     split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    notes.append(split_note(sessions, split))
     modes = [label_modes(s) for s in sessions] if labels is None else list(labels)
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
     trained = _windows(seen.sessions, seen.rows(modes), seen.parts(split.train), settings)
@@ -254,8 +266,7 @@ def _windows(sessions: Sequence[Steps], modes: Sequence[NDArray[np.int8]], parts
 
 def _count_text(sessions: Sequence[Steps], parts: Sequence[Part], settings: StrategistSettings) -> str:
     lengths = [len(sample_rows(sessions[p.session].time_ns[a:b], CLOCK_HZ)) for p in parts for a, b in usable_parts(sessions[p.session], p)]
-    counts = [str(window_count(n, settings.history)) for n in lengths if n >= settings.history]
-    return "; ".join(dict.fromkeys(counts)) or f"stretches shorter than {settings.history} s"
+    return learnt_windows(lengths, settings.history)[1]
 
 
 def _first_notes(report: Report, notes: list[str], run_dir: Path) -> Report:

@@ -31,7 +31,18 @@ from trainers.augment import Augment, Mirrors, mirrors_of, tremble, wanted
 from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.blocks import smoothed_cross_entropy
 from trainers.networks.tactician import Tactician
-from trainers.prepare import check_sessions, common_card, drop_bad_rows, hide, hold, recipe_of, to_tensors, usable_parts, without_bad_rows
+from trainers.prepare import (
+    check_sessions,
+    common_card,
+    drop_bad_rows,
+    hide,
+    hold,
+    recipe_of,
+    split_note,
+    to_tensors,
+    usable_parts,
+    without_bad_rows,
+)
 from trainers.sampling import SamplingSettings, resample, unchanged
 
 CLOCK_HZ = 5.0
@@ -150,6 +161,7 @@ def train(
     sessions = without_bad_rows(sessions, notes)
     device = pick_device(settings.loop.device, notes)
     split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    notes.append(split_note(sessions, split))
     labels = [(label_modes(s).astype(np.int64), label_targets(s)) for s in sessions]
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
     seen_labels = list(zip(seen.rows([m for m, _ in labels]), seen.rows([t for _, t in labels]), strict=True))

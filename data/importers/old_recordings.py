@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,13 @@ HOTKEYS: Final = ("", *"123456789", "q", "e", "r", "space", "ctrl")
 """What the numbers of ``hotkey_id`` stand for: 0 none, 1 to 9 the digits, then q, e, r, space and ctrl."""
 PIXELS_FROM: Final = 1.5
 """A coordinate above this is in pixels, not in 0..1."""
+UNITS: Final[Mapping[str, float]] = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9}
+LONGEST_STEP_S: Final = 2.0
+"""Times are in the largest unit in which their median step is no longer than this."""
+SHORTEST_STEP_S: Final = 1e-4
+"""Two pictures are further apart than this, whatever the unit."""
+LONGEST_S: Final = 366 * 86_400.0
+"""What spans more than a year has a wrong time in it."""
 _CLICKS: Final[Mapping[str, tuple[str, ...]]] = {
     "none": (),
     "left": ("left",),
@@ -199,16 +207,33 @@ class _Reader:
         given = [_number(e.get("timestamp", e.get("time", e.get("t")))) for e in entries]
         known = [t for t in given if t is not None]
         if entries and len(known) == len(entries) and all(b > a for a, b in itertools.pairwise(known)):
-            unit = 1e-3 if len(known) > 1 and (known[-1] - known[0]) / (len(known) - 1) > 5.0 else 1.0
-            if unit != 1.0:
-                self._assume("times are in ms")
-            return [(t - known[0]) * unit for t in known]
+            unit = self._unit(known)
+            if unit != "s":
+                self._assume(f"times are in {unit}")
+            times = [(t - known[0]) / UNITS[unit] for t in known]
+            if times[-1] > LONGEST_S:
+                raise OldFormatError(f"{self._name}: spans {times[-1] / 86_400:.0f} days; correct the times, or split it where it pauses")
+            return times
         if known:
             self._assume("times that are missing or do not grow are not used")
         if not self._fps:
             self._fps = DEFAULT_FPS
             self._assume(f"{DEFAULT_FPS:g} pictures a second")
+        if not 1 / LONGEST_STEP_S <= self._fps <= 1 / SHORTEST_STEP_S:
+            raise OldFormatError(f"{self._name}: fps {self._fps:g} is not a rate; use {1 / LONGEST_STEP_S:g} to {1 / SHORTEST_STEP_S:g}")
         return [i / self._fps for i in range(len(entries))]
+
+    def _unit(self, times: Sequence[float]) -> str:
+        if len(times) < 2:
+            return "s"
+        step = statistics.median(b - a for a, b in itertools.pairwise(times))
+        found = next((unit for unit, a_second in UNITS.items() if step <= LONGEST_STEP_S * a_second), None)
+        if found is None or step < SHORTEST_STEP_S:
+            raise OldFormatError(
+                f"{self._name}: the median step between its times is {step:g}, which is a picture's in none of {', '.join(UNITS)}; "
+                "correct the times, or leave them out and give fps"
+            )
+        return found
 
     def _action(self, action: Any) -> tuple[tuple[float, float] | None, tuple[str, ...], tuple[str, ...]]:
         if isinstance(action, Mapping):

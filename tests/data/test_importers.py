@@ -86,6 +86,40 @@ def test_arrays(tmp_path: Path) -> None:
     assert "hotkey numbers" in found.defaulted[0]
 
 
+UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("fps", [5, 30, 240])
+def test_the_median_step_tells_the_unit_of_the_times(unit: str, fps: int, tmp_path: Path) -> None:
+    pauses = [0] * 5 + [600] * 4  # the mean step would say otherwise
+    demos = [demo(i, timestamp=round((1.7e9 + i / fps + pauses[i]) * UNITS[unit], 4)) for i in range(9)]
+    found = read_old(write(tmp_path / "old.json", demos))
+    assert [r.time_s for r in found.rows] == pytest.approx([i / fps + pauses[i] for i in range(9)], abs=1e-4)
+    assert found.defaulted == ([] if unit == "s" else [f"times are in {unit}"])
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ([i * 3.3e12 for i in range(9)], r"median step .* 3\.3e\+12.*correct the times"),
+        ([i * 1e-7 for i in range(9)], r"median step .* 1e-07"),
+        ([0.0, 0.05, 0.1, 1e9], r"spans 11574 days.*correct the times"),
+        ([0.0, 5e18], r"median step"),
+    ],
+)
+def test_absurd_times_are_refused(times: list[float], words: str, tmp_path: Path) -> None:
+    demos = [demo(i, timestamp=time) for i, time in enumerate(times)]
+    with pytest.raises(OldFormatError, match=rf"absurd\.json: .*{words}"):
+        read_old(write(tmp_path / "absurd.json", demos))
+
+
+@pytest.mark.parametrize("fps", [1e-12, -30])
+def test_an_absurd_rate_is_refused(fps: float, tmp_path: Path) -> None:
+    with pytest.raises(OldFormatError, match=r"slow\.json: fps .* is not a rate"):
+        read_old(write(tmp_path / "slow.json", sequence() | {"fps": fps}))
+
+
 def test_pixels_need_a_picture_size(tmp_path: Path) -> None:
     values = sequence(2) | {"actions": [{"x": 960, "y": 540, "click": "double"}] * 2}
     path = write(tmp_path / "px.json", values)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from data.metadata import Clock, Metadata, Rates, Stretch
 from data.profile import ARENA_PROFILE
 from data.statistics import SessionStatistics, Statistics, duplicates, steps_statistics
 from data.steps import Steps
 from data.vocabulary import ACTOR_KINDS, MODES
-from data.windows import window_count
+from data.windows import Part, Split, window_count
 from tests.trainers.synthetic import session
+from trainers import strategist
+from trainers.sampling import SamplingSettings
 
 
 def metadata(seconds: float, **more: object) -> Metadata:
@@ -59,6 +63,33 @@ def test_windows_do_not_bridge_what_cannot_be_learnt() -> None:
     assert found.learnable_ticks == 780
     assert found.windows == window_count(20, 4).count + window_count(19, 4).count
     assert found.actors == {"demonstrator": 780, "bot": 20}
+
+
+def test_what_is_shorter_than_the_history_is_one_window() -> None:
+    short = figures(session(10), 10, history=32)
+    assert (short.windows, short.windows_formula) == (1, "1 of a stretch shorter than 32 s")
+    assert figures(session(10).slice(0, 0), 10).windows == 0
+    steps = session(45)
+    focus = steps.focus.copy()
+    focus[[100, 300, 501]] = False
+    found = figures(dataclasses.replace(steps, focus=focus), 45, history=8)
+    assert found.windows == 1 + 2 + 2 + 7
+    assert found.windows_formula == (
+        "floor((10 - 8) / 2) + 1 = 2, 2 times and floor((20 - 8) / 2) + 1 = 7 and 1 of a stretch shorter than 8 s"
+    )
+
+
+@pytest.mark.parametrize("seconds", [20, 45, 100])
+def test_the_trainer_says_the_same_windows(seconds: int, tmp_path: Path) -> None:
+    steps = session(seconds)
+    focus = steps.focus.copy()
+    focus[100] = False
+    steps = dataclasses.replace(steps, focus=focus)
+    found = steps_statistics("one", metadata(seconds), steps)
+    loop = dataclasses.replace(strategist.QUICK.loop, epochs=1, device="cpu")
+    settings = dataclasses.replace(strategist.QUICK, loop=loop, phases=1, width=16, layers=1, sampling=SamplingSettings(live=False))
+    result = strategist.train([steps], settings, tmp_path, split=Split((Part(0, 0, len(steps)),), (), 0))
+    assert f"windows: {found.windows_formula} -> {found.windows} with 1 phases" in result.notes
 
 
 def test_only_long_pauses_are_idle() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -65,6 +66,56 @@ def test_a_split_leaks_nothing_and_is_fixed_by_its_seed() -> None:
     assert any(split_sessions(lengths, seed=s) != split for s in range(10))
 
 
+def held_out(split: Split) -> int:
+    return sum(p.stop - p.start for p in split.validation)
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        [100, 200, 300, 400, 500],
+        [1200, 6000, 6000, 7200, 12_000],
+        [9000, 400, 400, 400, 3000, 6000],
+        [600, 600, 600],
+        [650, 350],
+        [34, 9, 57],
+    ],
+)
+def test_whole_sessions_hold_out_about_a_fifth(lengths: list[int]) -> None:
+    wanted = 0.2 * sum(lengths)
+    subsets = itertools.chain.from_iterable(itertools.combinations(lengths, n) for n in range(1, len(lengths)))
+    nearest = min(abs(sum(s) - wanted) for s in subsets if 0.1 <= sum(s) / sum(lengths) <= 0.35)
+    for seed in range(20):
+        split = split_sessions(lengths, seed)
+        assert all((p.start, p.stop) == (0, lengths[p.session]) for p in (*split.train, *split.validation))
+        assert sorted(p.session for p in (*split.train, *split.validation)) == list(range(len(lengths)))
+        assert abs(held_out(split) - wanted) <= max(nearest, 0.1 * wanted)
+
+
+@pytest.mark.parametrize("lengths", [[36_000, 1200], [600, 600], [1000, 40, 0], [400, 10_000, 500], [5000, 5000, 100]])
+def test_where_no_session_is_a_fifth_the_longest_is_cut_with_a_gap(lengths: list[int]) -> None:
+    ends: set[int] = set()
+    for seed in range(8):
+        split = split_sessions(lengths, seed, gap_rows=20)
+        (check,) = split.validation
+        assert lengths[check.session] == max(lengths)
+        assert held_out(split) == round(0.2 * sum(lengths))
+        (rest,) = [p for p in split.train if p.session == check.session]
+        first, second = sorted((rest, check), key=lambda p: p.start)
+        assert (first.start, second.start - first.stop, second.stop) == (0, 20, max(lengths))
+        others = [p for p in split.train if p.session != check.session]
+        assert others == [Part(i, 0, n) for i, n in enumerate(lengths) if i != check.session]
+        assert split == split_sessions(lengths, seed, gap_rows=20)
+        ends.add(check.start)
+    assert len(ends) > 1, "which end is held out is drawn"
+
+
+def test_equal_sessions_are_drawn_whole_by_the_seed() -> None:
+    drawn = [tuple(p.session for p in split_sessions([2400] * 10, seed).validation) for seed in range(40)]
+    assert {len(sessions) for sessions in drawn} == {2}
+    assert {session for sessions in drawn for session in sessions} == set(range(10))
+
+
 def test_a_lone_session_is_cut_into_blocks_with_a_gap() -> None:
     for seed in range(6):
         split = split_sessions([1000], seed, gap_rows=20)
@@ -84,3 +135,13 @@ def test_folds_predict_only_what_they_did_not_learn_from() -> None:
     assert sorted(told, key=lambda p: p.session) == parts
     lone = folds([Part(0, 10, 110)], 2, 0)
     assert [sum(p.stop - p.start for p in tell) for _, tell in lone] == [50, 50]
+
+
+def test_no_fold_has_to_learn_from_the_least_of_the_play() -> None:
+    parts = [Part(0, 0, 28_540), Part(1, 0, 1200)]
+    pairs = folds(parts, 3, 0)
+    assert len(pairs) == 3
+    assert all(sum(p.stop - p.start for p in learn) > 0.3 * 29_740 for learn, _ in pairs)
+    told = sorted((p for _, tell in pairs for p in tell), key=lambda p: (p.session, p.start))
+    assert [(p.session, p.start) for p in told if p.start == 0] == [(0, 0), (1, 0)]
+    assert sum(p.stop - p.start for p in told) == 29_740

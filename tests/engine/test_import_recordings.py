@@ -128,6 +128,27 @@ def test_a_pause_stays_a_pause(tmp_path: Path) -> None:
     assert told.steps < 70
 
 
+def test_times_in_nanoseconds_and_a_pause_of_months_take_no_longer(tmp_path: Path) -> None:
+    values = sequence(300)
+    values["timestamps"] = [1_700_000_000_000_000_000 + 33_000_000 * i + (100 * 86_400 * 10**9 if i >= 150 else 0) for i in range(300)]
+    told = import_one(tmp_path, put(tmp_path / "old" / "sequence_ns.json", values))
+    assert (told.outcome, told.defaulted) == ("imported", ("times are in ns",))
+    assert told.seconds == pytest.approx(100 * 86_400 + 299 * 0.033, abs=0.01)
+    with open_session(tmp_path / "sessions" / told.session) as session:
+        times = session.steps().time_ns
+    assert set((times - times[0]) % 50_000_000) == {0}
+    assert (np.diff(times) > 1e9).sum() == 1
+    assert abs(len(times) - 220) <= 3  # a second of the last picture before the pause, as in live play
+
+
+def test_a_file_of_absurd_times_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    absurd = sequence(60, timestamps=[i * 10**13 for i in range(60)])
+    files = [put(tmp_path / "old" / "a.json", absurd), put(tmp_path / "old" / "b.json", sequence())]
+    first, second = import_files(tmp_path, files, OPTIONS)
+    assert (first.outcome, second.outcome) == ("refused", "imported")
+    assert first.reason.startswith("the median step between its times is 1e+13")
+
+
 def test_modes_are_kept_only_when_asked_for(tmp_path: Path) -> None:
     path = put(tmp_path / "sequence_1.json", sequence())
     told = import_one(tmp_path, path, ImportOptions(ARENA_PROFILE, OPTIONS.classes, keep_modes=True))

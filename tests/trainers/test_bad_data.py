@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from data.checkpoint import CheckpointError
 from data.features import Feature
 from data.profile import ARENA_PROFILE
 from data.same_game import differences
@@ -71,6 +72,21 @@ def test_a_single_session_is_split_in_two_and_trains(level: object, tmp_path: Pa
     result = level.train([session(60)], settings_of(level), tmp_path)  # type: ignore[attr-defined]
     assert result.epochs == 1
     assert not any("nothing is left to validate on" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_how_much_is_learnt_from_and_checked_on_is_said_once(level: object, tmp_path: Path) -> None:
+    result = level.train([session(120), session(6, seed=1)], settings_of(level), tmp_path)  # type: ignore[attr-defined]
+    assert [note for note in result.notes if "learns from" in note] == ["learns from 1.7 min, checks on 0.4 min"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_resuming_with_other_recordings_is_refused(level: object, tmp_path: Path) -> None:
+    sessions = [session(20, seed=i) for i in range(5)]
+    level.train(sessions, settings_of(level), tmp_path)  # type: ignore[attr-defined]
+    assert level.train(sessions, settings_of(level), tmp_path, resume=True).epochs == 1  # type: ignore[attr-defined]
+    with pytest.raises(CheckpointError, match=r"split: of other recordings.*resume with the same recordings"):
+        level.train(sessions[:4], settings_of(level), tmp_path, resume=True)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("level", LEVELS)

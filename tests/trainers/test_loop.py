@@ -160,6 +160,74 @@ def test_early_stop(tmp_path: Path) -> None:
     assert any("stopped early" in note for note in result.notes)
 
 
+def test_what_stopped_early_does_not_go_on_when_resumed(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, epochs=12, patience=2)
+    losses = [3.0, 2.0, 2.5, 2.6, 0.1, 0.1]
+
+    def once(resume: bool, epochs: int = 12) -> tuple[Result, int]:
+        task, steps = Line(), itertools.count()
+        plain, coming = task.loss, iter(losses)
+        task.validate = lambda: {"val_loss": next(coming)}  # type: ignore[method-assign]
+        task.loss = lambda batch, generator: (next(steps), plain(batch, generator))[1]  # type: ignore[method-assign]
+        return fit(task, replace(settings, epochs=epochs), tmp_path, {}, resume=resume), next(steps)
+
+    first, steps = once(False)
+    assert (first.epochs, steps) == (4, 16)
+    before = {name: load(tmp_path / name) for name in ("best_model", "last_model")}
+    log = lines(tmp_path)
+    for epochs in (12, 20):
+        again, steps = once(True, epochs)
+        assert steps == 0
+        assert (again.epochs, again.figures, again.interrupted) == (4, first.figures, False)
+        assert any("stopped early: no better validation since epoch 2" in note for note in again.notes)
+        assert lines(tmp_path) == log
+        for name, kept in before.items():
+            assert load(tmp_path / name).card["epoch"] == kept.card["epoch"]
+            for tensor, values in kept.tensors.items():
+                np.testing.assert_array_equal(load(tmp_path / name).tensors[tensor], values)
+
+
+CARD = {
+    "level": "line",
+    "feature_version": 3,
+    "keys": ["q", "e"],
+    "classes": ["self", "drone"],
+    "profile": {"name": "arena", "picture_size": [640, 360]},
+    "rules_version": 5,
+    "normaliser": {"x": {"mean": [0.5, 0.25], "std": [1.0, 1.0]}},
+    "split": {"seed": 0, "train": [[0, 0, 36_000]], "validation": [[1, 0, 1200]]},
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("feature_version", 4, "feature_version: made with 3, here 4"),
+        ("keys", ["q"], r"keys: made with \['q', 'e'\], here \['q'\]"),
+        ("classes", ["self"], "classes: made with"),
+        ("profile", {"name": "other"}, "profile: made with arena, here other"),
+        ("rules_version", 6, "rules_version: made with 5, here 6"),
+        ("normaliser", {"x": {"mean": [0.5, 0.26], "std": [1.0, 1.0]}}, "normaliser: of other play"),
+        ("split", {"seed": 0, "train": [[0, 0, 36_001]], "validation": [[1, 0, 1200]]}, "split: of other recordings"),
+    ],
+)
+def test_other_data_is_no_resume(key: str, value: object, words: str, tmp_path: Path) -> None:
+    fit(Line(), SETTINGS, tmp_path, CARD)
+    with pytest.raises(CheckpointError, match=f"{words}.*resume with the same recordings and settings, or start a new run"):
+        fit(Line(), SETTINGS, tmp_path, {**CARD, key: value}, resume=True)
+
+
+def test_a_refused_resume_names_every_difference_and_the_same_data_goes_on(tmp_path: Path) -> None:
+    fit(Line(), SETTINGS, tmp_path, CARD)
+    rounded = {"x": {"mean": [0.5000001, 0.25], "std": [1.0, 1.0]}}  # another processor's last digits
+    moved = {"name": "arena", "picture_size": [1280, 720]}
+    assert fit(Line(), SETTINGS, tmp_path, {**CARD, "normaliser": rounded, "profile": moved}, resume=True).epochs == 6
+    other = {**CARD, "rules_version": 6, "split": {"seed": 1, "train": [], "validation": []}}
+    with pytest.raises(CheckpointError) as refused:
+        fit(Line(), replace(SETTINGS, batch_size=5), tmp_path, other, resume=True)
+    assert all(word in str(refused.value) for word in ("batch_size: made with 10, here 5", "rules_version", "split"))
+
+
 def test_an_absent_gpu_becomes_the_cpu_with_a_note() -> None:
     notes: list[str] = []
     if not torch.cuda.is_available():

@@ -76,23 +76,26 @@ def perceive(
 def stats(
     context: typer.Context,
     sessions: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="sessions; without: all of them")] = None,
-    history: Annotated[int, typer.Option("--history", min=1, help="seconds of the Strategist's windows")] = 60,
+    history: Annotated[
+        int | None, typer.Option("--history", min=1, help="seconds of the Strategist's windows; without: those it is trained with")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Hours, ticks, windows, modes, keys, idle time, detections, gaps and actors of each session and of all, and what is odd.
 
     Windows are counted as the Strategist's trainer counts them: floor((T - H) / S) + 1 with T summaries (one a second), a
-    history of H and a stride of S = H / 4.
+    history of H and a stride of S = H / 4; a stretch shorter than H gives one.
     """
     from data.catalog import find, list_sessions
     from data.statistics_cache import StatisticsCache, countable, gather
+    from data.windows import STRATEGIST_HISTORY
     from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
 
     workspace = workspace_of(context)
     folders = [find(workspace.root, name) for name in sessions or []] or countable(list_sessions(workspace.root))
     line = StatusLine()
     with TermAsInterrupt():
-        found = gather(folders, StatisticsCache(workspace.cache, history), ProgressLine(line))
+        found = gather(folders, StatisticsCache(workspace.cache, history or STRATEGIST_HISTORY), ProgressLine(line))
     line.end()
     if as_json:
         say_json(found.to_json())
