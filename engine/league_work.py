@@ -173,15 +173,9 @@ def _imitation_of(folder: Path, epochs: int) -> tuple[ImitationSettings, int]:
 
 
 def _league_of(folder: Path, asked: Mapping[str, Any]) -> LeagueRun:
-    from league.league_run import run_of
-    from league.store import LeagueStore, StoreError
+    from league.league_run import saved_run
 
-    saved = LeagueStore(folder).load()
-    try:
-        run = run_of(saved.state["settings"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{folder}: its settings cannot be read ({error}); begin a new league") from error
-    return replace(run, **{name: asked[name] for name in ("rounds", "runner") if name in asked})
+    return replace(saved_run(folder), **{name: asked[name] for name in ("rounds", "runner") if name in asked})
 
 
 def _newest_card(folder: Path) -> dict[str, Any]:

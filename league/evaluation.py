@@ -25,6 +25,7 @@ from league.league_run import LeagueError, LeagueRun, run_of
 from league.matchmaking import Matchmaker
 from league.payoff import pair_scores
 from league.ratings import Interval, wilson
+from league.results import read_best_responses
 from league.rollout import Match, Played
 from league.runners.base import RunnerSettings, weights_of
 from league.runners.in_process import InProcessRunner
@@ -164,7 +165,8 @@ def best_response(
     report: Report = ignore,
     stop: Callable[[], bool] = lambda: False,
 ) -> BestResponse | None:
-    """Train a fresh exploiter for ``budget`` frames against ``main`` as it is now, judge it, and write ``best_response.json``.
+    """Train a fresh exploiter for ``budget`` frames against ``main`` as it is now, judge it, and write it into
+    ``best_response.json``, where those of other mains stay.
 
     None when stopped; nothing is written then. Raises StoreError, LeagueError for an unknown main or a number out of range, OSError.
     """
@@ -188,7 +190,11 @@ def best_response(
             return None
         found.append(payoff_of(played))
     response = BestResponse(main, league.makers.learner(main).frames, budget, frames, *found, matches)
-    write_json(folder / BEST_RESPONSE, response.to_json())
+    try:
+        others = read_best_responses(folder / BEST_RESPONSE)
+    except ValueError:  # not one that can be shown: this one takes its place
+        others = {}
+    write_json(folder / BEST_RESPONSE, others | {main: response.to_json()})
     report(Progress("done", 1.0))
     return response
 

@@ -131,6 +131,17 @@ def run_of(recipe: Mapping[str, Any]) -> LeagueRun:
     )
 
 
+def saved_run(folder: Path) -> LeagueRun:
+    """The run of the league in ``folder`` as it was begun. Raises StoreError."""
+    from league.store import LeagueStore, StoreError
+
+    saved = LeagueStore(folder).load()
+    try:
+        return run_of(saved.state["settings"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{folder}: its settings cannot be read ({error}); begin a new league") from error
+
+
 @dataclass(frozen=True, slots=True)
 class LeagueResult:
     """``interrupted``: stopped before the last round was over; what was saved goes on with ``resume``."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ from data.files import write_json, write_whole
 from league.league_run import LeagueRun, run_of
 from league.matchmaking import Matchmaker, MixRow
 from league.ratings import Counts, Elo, EloSettings, Exploitability, Interval, NashAverage, exploitability, nash_average, wilson
-from league.results import Results, against, count_matches, rated
+from league.results import Results, against, count_matches, rated, read_best_responses
 from league.skill import Skill, skills
 from league.store import BEST_RESPONSE, EVALUATION, MATCHES, METRICS, LeagueStore, StoreError, read_journal
 
@@ -89,7 +88,7 @@ class Report:
     unplayed_pairs: int
     """Pairs that Nash averaging takes as even, since they never met."""
     proxies: tuple[Proxy, ...]
-    best_response: Mapping[str, Any] | None
+    best_responses: Mapping[str, Mapping[str, Any]]
     """``league.evaluation.BestResponse`` as it was last made; None when it was not."""
     mix: tuple[MixRow, ...]
     placements: dict[str, dict[str, int]]
@@ -122,7 +121,7 @@ class Report:
             "skills": {player: {**skill._asdict(), **skill.interval._asdict()} for player, skill in self.skills.items()},
             "nash": None if self.nash is None else self.nash._asdict(),
             "exploitability": [_proxy_json(proxy) for proxy in self.proxies],
-            "best_response": self.best_response,
+            "best_responses": dict(self.best_responses),
             "mix": [row._asdict() for row in self.mix],
             "shown": [match.to_json() for match in self.shown],
             "notes": list(self.notes),
@@ -204,7 +203,7 @@ def make_report(
     if makers and elo in (None, run.elo):
         _compare(found, makers, live, notes)
     metrics = _metrics_of(path.parent / METRICS, notes)
-    judged = _Judged(_evaluated(path.parent / EVALUATION, makers, notes), _best_response(path.parent / BEST_RESPONSE, notes))
+    judged = _Judged(_evaluated(path.parent / EVALUATION, makers, notes), _best_responses(path.parent / BEST_RESPONSE, makers, notes))
     return _report(found, makers, told, notes, metrics, judged, samples)
 
 
@@ -233,7 +232,7 @@ class _Judged(NamedTuple):
     """What ``league.evaluation`` left."""
 
     counts: dict[tuple[str, str], Counts]
-    best_response: dict[str, Any] | None
+    best_responses: dict[str, dict[str, Any]]
 
 
 def _evaluated(path: Path, makers: Matchmaker | None, notes: list[str]) -> dict[tuple[str, str], Counts]:
@@ -250,16 +249,20 @@ def _evaluated(path: Path, makers: Matchmaker | None, notes: list[str]) -> dict[
     return found.counts
 
 
-def _best_response(path: Path, notes: list[str]) -> dict[str, Any] | None:
-    if not path.is_file():
-        return None
+def _best_responses(path: Path, makers: Matchmaker | None, notes: list[str]) -> dict[str, dict[str, Any]]:
+    """By main; what it has learnt since is told."""
     try:
-        told = json.loads(path.read_bytes())
-        Interval(**told["after"]), Interval(**told["before"]), str(told["main"]), int(told["frames"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        notes.append(f"{path.name}: cannot be read ({error!r}); make it again")
-        return None
-    return dict(told)
+        found = read_best_responses(path)
+    except (OSError, ValueError) as error:
+        notes.append(f"{path.name}: cannot be read ({error}); make it again")
+        return {}
+    for learner in makers.learners.values() if makers else ():
+        if learner.id in found and found[learner.id]["main_frames"] != learner.frames:
+            notes.append(
+                f"the best response to {learner.id} is to what it was after {found[learner.id]['main_frames']} frames, and it has "
+                f"{learner.frames} by now; make it again"
+            )
+    return found
 
 
 def _compare(found: Results, makers: Matchmaker, elo: Elo, notes: list[str]) -> None:
@@ -311,7 +314,7 @@ def _report(
         nash=nash,
         unplayed_pairs=unplayed,
         proxies=_proxies(players, counts, judged.counts),
-        best_response=judged.best_response,
+        best_responses=judged.best_responses,
         mix=tuple(makers.mix()) if makers else tuple(_mix_of(found)),
         placements={player: counted for player in found.table.players if (counted := found.table.placements(player))},
         matches=found.matches,

@@ -18,6 +18,7 @@ import numpy as np
 
 from data.files import write_whole
 from league.ratings import Z95
+from league.report_text import best_response_text
 
 if TYPE_CHECKING:
     from league.ratings import Interval
@@ -187,10 +188,7 @@ def page(report: Report, plots: dict[str, str]) -> str:
     ]
     heads = ("player", "least against", "payoff", "from", "to", "games", "newest snapshot", "source")
     body += _table("Exploitability: least payoff against snapshots at least two old", heads, proxies)
-    if report.best_response:
-        from league.report_text import best_response_text
-
-        body.append(f"<p>{escape(best_response_text(report.best_response))}</p>")
+    body += [f"<p>{escape(best_response_text(told))}</p>" for told in report.best_responses.values()]
     pairs = [[row.a, row.b, row.wins, row.draws, row.losses, *(f"{v:.3f}" for v in row.payoff)] for row in report.pairs]
     body += _table("Pairs", ("player", "against", "won", "drawn", "lost", "payoff", "from", "to"), pairs)
     head = f'<meta charset="utf-8"><title>League report</title><style>{_STYLE}</style>'

@@ -22,7 +22,7 @@ def report_text(report: Report) -> str:
     lines += _players(report)
     lines += _pairs(report)
     lines += [_proxy(proxy) for proxy in report.proxies]
-    lines += [best_response_text(report.best_response)] if report.best_response else []
+    lines += [best_response_text(told) for told in report.best_responses.values()]
     lines += _mix(report)
     lines += [f"match {match.match}, {match.why}: {match.told}{f'; {match.video}' if match.video else ''}" for match in report.shown]
     lines += [f"note: {note}" for note in report.notes]

@@ -7,9 +7,11 @@ reset when the match began), ``counted``, ``learner``, ``branch``, ``asked``, ``
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from league.payoff import PayoffSettings, PayoffTable, Ticket, pair_scores
@@ -176,3 +178,19 @@ def _count(found: Results, known: dict[str, int], ticket: Ticket, row: Mapping[s
     ranking = ranking_of(ticket.players, ticket.lives, row["placements"])
     if ranking is not None:
         found.rankings.append(ranking)
+
+
+def read_best_responses(path: Path) -> dict[str, dict[str, Any]]:
+    """What ``league.evaluation.best_response`` wrote, by main; empty when there is no file. Raises ValueError when it says
+    something else, OSError."""
+    if not path.is_file():
+        return {}
+    told = json.loads(path.read_bytes())
+    try:
+        for main, one in told.items():
+            Interval(**one["after"]), Interval(**one["before"]), int(one["frames"]), int(one["main_frames"])
+            if one["main"] != main:
+                raise ValueError(f"{main} is said to be {one['main']}")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(repr(error)) from error
+    return told

@@ -26,7 +26,7 @@ Kind = Literal["league", "refinement", "imitation"]
 STATES: Final = ("league_state.json", "league_state.previous.json", "matches.jsonl")
 METRICS: Final = "metrics.jsonl"
 _TAIL_BYTES: Final = (64 * 1024, 2**20)
-"""Of a journal of iterations as much of the end as is read, more where that holds no evaluation: a hundred rows or one and a half thousand."""
+"""As much of a journal's end as is read, and more where that holds no evaluation: a hundred iterations or one and a half thousand."""
 _MOST_BYTES: Final = 64 * 2**20
 
 

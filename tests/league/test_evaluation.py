@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -118,10 +119,21 @@ def test_a_best_response_learns_for_its_budget_and_changes_nothing_else(league: 
     after = {path: path.read_bytes() for path in league.rglob("*") if path.is_file() and path.name != "best_response.json"}
     assert after == before
     report = make_report(league)
-    assert report.best_response == found.to_json()
+    assert report.best_responses == {"main-1": found.to_json()}
+    assert report.to_json()["best_responses"]["main-1"]["frames"] == found.frames
     assert "a fresh exploiter" in report.text()
     assert best_response(league, budget=300, matches=8) == found  # all of it hangs on the seed
-    (league / "best_response.json").write_text("{}")
+    old = {"main-2": {**found.to_json(), "main": "main-2"}, "main-1": {**found.to_json(), "main_frames": 1}}
+    (league / "best_response.json").write_text(json.dumps(old))
+    stale = make_report(league)
+    assert [*stale.best_responses] == ["main-2", "main-1"]
+    assert any("the best response to main-1 is to what it was after 1 frames" in note for note in stale.notes)
+    assert best_response(league, budget=300, matches=8) == found
+    both = make_report(league)
+    assert both.best_responses == {"main-1": found.to_json(), "main-2": old["main-2"]}  # that of another main stays
+    assert "best response to main-2" in both.text()
+    assert not any("best response" in note for note in both.notes)
+    (league / "best_response.json").write_text('{"main-1": {}}')
     assert any("best_response.json: cannot be read" in note for note in make_report(league).notes)
     (league / "best_response.json").unlink()
     assert best_response(league, budget=300, matches=8, stop=lambda: True) is None

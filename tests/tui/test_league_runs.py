@@ -70,12 +70,30 @@ def test_a_league_is_run_reported_and_gone_on_with(run: Run, tmp_path: Path, cap
     assert "a league is there already; go on with it by --resume" in capsys.readouterr().err
     assert run("run", *LEAGUE, "--rounds", "2", "--resume", "--json") == 0
     assert json.loads(capsys.readouterr().out)["rounds"] == 2
-    assert run("run", *LEAGUE, "--rounds", "3", "--seed", "1", "--resume") == 1
+    assert run("run", "--rounds", "3", "--resume", "--json") == 0  # as it was begun
+    assert json.loads(capsys.readouterr().out)["rounds"] == 3
+    assert run("run", "--rounds", "4", "--elo-k", "44", "--resume") == 1
+    assert "begun with other settings. elo: was" in capsys.readouterr().err
+    assert run("run", *LEAGUE, "--rounds", "4", "--seed", "1", "--resume") == 1
     assert "begun with other settings. seed: was 0, here 1" in capsys.readouterr().err
 
     assert run("report", "--league-state", "small", "--output", "./summary.json") == 0
     assert "main_exploiter-1" in capsys.readouterr().out
-    assert json.loads((tmp_path / "here" / "summary.json").read_text())["rounds"] == 2
+    assert json.loads((tmp_path / "here" / "summary.json").read_text())["rounds"] == 3
+
+
+def test_two_mains_are_judged_each_by_itself_and_elo_moves_as_asked(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("run", *LEAGUE, "--mains", "2", "--output-dir", "league/small") == 0
+    capsys.readouterr()
+    assert run("report", "--evaluate", "2", "--best-response", "40", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [*found["best_responses"]] == ["main-1", "main-2"]
+    assert all(told["matches"] == 2 for told in found["best_responses"].values())
+    assert (tmp_path / "w" / "league" / "small" / "evaluation.jsonl").is_file()
+    rows = [{"match": k, "players": ["anna", "ben"], "placements": [1, 2]} for k in range(1)]
+    (tmp_path / "here" / "m.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("report", "--matches", "./m.jsonl", "--elo-k", "44", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["elo"] == {"anna": 1022.0, "ben": 978.0}
 
 
 def test_a_report_of_matches_alone(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -61,6 +61,32 @@ def loss_settings(upgo_coef: float, kl_coef: float, entropy_coef: float, traces:
 def update_settings(usual: UpdateSettings, lr: float, unroll: int, sequences: int, replay_reuse: int) -> UpdateSettings:
     """Updates as the options say; the learning rate falls by as much, and over as many frames, as it does in ``usual``."""
     return replace(usual.with_learning_rate(lr), unroll_steps=unroll, sequences=sequences, replay_reuse=replay_reuse)
+
+
+def given_options(context: typer.Context) -> dict[str, Any]:
+    """Those that were written on the command line, by the name of the argument."""
+
+    def written(name: str) -> bool:
+        source = context.get_parameter_source(name)
+        return source is not None and source.name == "COMMANDLINE"
+
+    return {name: value for name, value in context.params.items() if written(name)}
+
+
+def changed_losses(begun: LossSettings, given: Mapping[str, Any]) -> LossSettings:
+    """``begun`` with what was ``given`` of --upgo-coef, --kl-coef, --entropy-coef and --traces."""
+    fields = {"upgo_coef": "upgo_weight", "entropy_coef": "entropy_weight", "traces": "traces"}
+    losses = replace(begun, **{field: given[name] for name, field in fields.items() if name in given})
+    kl = given.get("kl_coef", losses.kl_weight)
+    return losses if kl == losses.kl_weight else losses.with_kl(kl)
+
+
+def changed_updates(begun: UpdateSettings, given: Mapping[str, Any]) -> UpdateSettings:
+    """``begun`` with what was ``given`` of --lr, --unroll, --sequences and --replay-reuse."""
+    fields = {"unroll": "unroll_steps", "sequences": "sequences", "replay_reuse": "replay_reuse"}
+    updates = replace(begun, **{field: given[name] for name, field in fields.items() if name in given})
+    rate = given.get("lr", updates.learning_rate)
+    return updates if rate == updates.learning_rate else updates.with_learning_rate(rate)
 
 
 def one_thread() -> None:

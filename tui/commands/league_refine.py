@@ -30,6 +30,9 @@ from tui.commands.league_options import (
     Unroll,
     UpgoCoef,
     Worlds,
+    changed_losses,
+    changed_updates,
+    given_options,
     loss_settings,
     one_thread,
     policy,
@@ -44,9 +47,6 @@ if TYPE_CHECKING:
     from league.refine_settings import RefineSettings
 
 SUPERVISED: Final = "pi_sup"
-_LOSS: Final = {"upgo_coef": "upgo_weight", "entropy_coef": "entropy_weight", "traces": "traces"}
-_UPDATE: Final = {"unroll": "unroll_steps", "sequences": "sequences", "replay_reuse": "replay_reuse"}
-"""Fields of the settings by options of another name."""
 
 
 def refine(
@@ -113,7 +113,7 @@ def refine(
         "seed": seed,
     }
     if resume and checkpoints(path.parent):
-        given = {name: value for name, value in context.params.items() if _given(context, name)}
+        given = given_options(context)
         settings, near = _as_begun(workspace, path.parent, given, {name: same[name] for name in given if name in same})
     else:
         usual = RefineSettings()
@@ -137,12 +137,6 @@ def refine(
         raise typer.Exit(130)
 
 
-def _given(context: typer.Context, option: str) -> bool:
-    """Was it written on the command line?"""
-    source = context.get_parameter_source(option)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 def _as_begun(workspace: Workspace, folder: Path, given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[RefineSettings, Path]:
     """Settings of the run in ``folder`` and the policy it is held near: as it was begun, but for options that were ``given``. (Those that
     cannot be changed are refused where the run goes on, by name.)"""
@@ -153,13 +147,7 @@ def _as_begun(workspace: Workspace, folder: Path, given: Mapping[str, Any], chan
         more["opponents"] = tuple(given["opponents"])
     supervised = policy(workspace, given["supervised"]) if given.get("supervised") else None
     settings, near = begun(folder, workspace.root, lambda name: policy(workspace, name), {**changed, **more}, supervised)
-    loss = replace(settings.loss, **{_LOSS[name]: given[name] for name in given if name in _LOSS})
-    update = replace(settings.update, **{_UPDATE[name]: given[name] for name in given if name in _UPDATE})
-    if given.get("kl_coef", loss.kl_weight) != loss.kl_weight:
-        loss = loss.with_kl(given["kl_coef"])
-    if given.get("lr", update.learning_rate) != update.learning_rate:
-        update = update.with_learning_rate(given["lr"])
-    return replace(settings, loss=loss, update=update), near
+    return replace(settings, loss=changed_losses(settings.loss, given), update=changed_updates(settings.update, given)), near
 
 
 def _frozen(workspace: Workspace, names: tuple[str, ...]) -> dict[str, Path]:

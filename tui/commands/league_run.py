@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -29,6 +30,9 @@ from tui.commands.league_options import (
     Unroll,
     UpgoCoef,
     Worlds,
+    changed_losses,
+    changed_updates,
+    given_options,
     loss_settings,
     one_thread,
     policy,
@@ -41,6 +45,12 @@ if TYPE_CHECKING:
     from data.workspace import Workspace
     from league.report import Report
 
+_FIELDS: Final = {"iterations": "rl_iterations_per_round", "snapshot_frames": "main_snapshot_frames"}
+"""Fields of the settings by options of another name."""
+EloK = Annotated[
+    float | None,
+    typer.Option("--elo-k", min=1e-6, max=1e6, help="points a match can move in the live rating; without: 16, or the league's"),
+]
 LeagueName = Annotated[str, typer.Option("--league-state", metavar="LEAGUE", help="a league's folder, state or name; without: the newest")]
 
 
@@ -74,6 +84,7 @@ def run(
     address: Address = "",
     actors: Actors = 1,
     worlds: Worlds = 256,
+    elo_k: EloK = None,
     seed: Seed = 0,
     resume: Annotated[bool, typer.Option("--resume", help="go on with the league in --output-dir, or with the newest")] = False,
     headless: Headless = False,
@@ -82,13 +93,16 @@ def run(
     """Main agents, exploiters of mains and exploiters of the league learn from matches against each other and their frozen past.
 
     A live view shows players, ratings, who beats whom, opponents seen beside asked, and losses. Ctrl-C ends it after the present
-    iteration, saved; --resume goes on as if it had never stopped. At the end the report is written into the league's folder.
+    iteration, saved; --resume goes on as if it had never stopped, with the options it was begun with. At the end the report is written
+    into the league's folder.
     """
     from league.league import run_league
-    from league.league_run import LeagueRun
+    from league.league_run import LeagueRun, saved_run
     from league.live import LiveFile
     from league.matchmaking import LeagueSettings
+    from league.ratings import EloSettings
     from league.report import make_report
+    from league.store import STATE
     from league.warm_up import warm_up
     from tui.commands.long_work import long_work
     from tui.commands.running import Signals
@@ -96,31 +110,49 @@ def run(
 
     workspace = workspace_of(context)
     folder = _folder(workspace, output_dir, resume)
-    settings = LeagueRun(
-        supervised=_supervised(workspace, supervised, folder),
-        rounds=rounds,
-        rl_iterations_per_round=iterations,
-        actor_rollouts=actor_rollouts,
-        learner_updates=learner_updates,
-        ships=ships,
-        runner=runner,
-        address=address,
-        actors=actors,
-        worlds=worlds,
-        seed=seed,
-        pseudo_reward_scale=pseudo_reward_scale,
-        draw_reward=draw_reward,
-        league=LeagueSettings(
-            mains=mains,
-            main_exploiters=main_exploiters,
-            league_exploiters=league_exploiters,
-            main_snapshot_frames=snapshot_frames,
-            exploiter_least_frames=exploiter_frames[0],
-            exploiter_most_frames=exploiter_frames[1],
-        ),
-        losses=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
-        updates=update_settings(LeagueRun().updates, lr, unroll, sequences, replay_reuse),
-    )
+    same: dict[str, Any] = {
+        "rounds": rounds,
+        "rl_iterations_per_round": iterations,
+        "actor_rollouts": actor_rollouts,
+        "learner_updates": learner_updates,
+        "ships": ships,
+        "runner": runner,
+        "address": address,
+        "actors": actors,
+        "worlds": worlds,
+        "seed": seed,
+        "pseudo_reward_scale": pseudo_reward_scale,
+        "draw_reward": draw_reward,
+    }
+    players: dict[str, Any] = {
+        "mains": mains,
+        "main_exploiters": main_exploiters,
+        "league_exploiters": league_exploiters,
+        "main_snapshot_frames": snapshot_frames,
+        "exploiter_least_frames": exploiter_frames[0],
+        "exploiter_most_frames": exploiter_frames[1],
+    }
+    first = _supervised(workspace, supervised, folder)
+    if resume and (folder / STATE).exists():
+        given = given_options(context)
+        begun = saved_run(folder)
+        named = {_FIELDS.get(name, name) for name in given}
+        if "exploiter_frames" in given:
+            named |= {"exploiter_least_frames", "exploiter_most_frames"}
+        league = replace(begun.league, **{name: value for name, value in players.items() if name in named})
+        changed = {name: value for name, value in same.items() if name in named}
+        losses, updates = changed_losses(begun.losses, given), changed_updates(begun.updates, given)
+        elo = begun.elo if elo_k is None else replace(begun.elo, k=elo_k)
+        settings = replace(begun, **changed, supervised=first, league=league, losses=losses, updates=updates, elo=elo)
+    else:
+        settings = LeagueRun(
+            **same,
+            supervised=first,
+            league=LeagueSettings(**players),
+            losses=loss_settings(upgo_coef, kl_coef, entropy_coef, traces),
+            updates=update_settings(LeagueRun().updates, lr, unroll, sequences, replay_reuse),
+            elo=EloSettings() if elo_k is None else EloSettings(k=elo_k),
+        )
     one_thread()
     with long_work() as report_compiling:
         warm_up(report_compiling)
@@ -157,6 +189,7 @@ def report(
         int,
         typer.Option("--best-response", min=0, metavar="FRAMES", help="first train a fresh exploiter against each main for so many frames"),
     ] = 0,
+    elo_k: EloK = None,
     videos: Annotated[
         bool, typer.Option("--videos", help="film the page's matches too: the closest, the biggest upset, the latest of a main")
     ] = False,
@@ -169,6 +202,7 @@ def report(
     the main was still learning.
     """
     from data.files import write_json
+    from league.ratings import EloSettings
     from league.report import make_report, summary_of
 
     workspace = workspace_of(context)
@@ -180,7 +214,7 @@ def report(
         if folder is None:
             raise UsageError("--evaluate and --best-response need a league; name it with --league-state")
         notes = _judge(folder if folder.is_dir() else folder.parent, evaluate, best_response)
-    found = make_report(folder, path)
+    found = make_report(folder, path, elo=None if elo_k is None else EloSettings(k=elo_k))
     beside = folder if folder is not None else (path or here).parent
     beside = beside if beside.is_dir() else beside.parent
     target = workspace.resolve(output, cwd=here) if output else beside / "report"
@@ -201,8 +235,6 @@ def report(
 
 def _with_matches(found: Report, folder: Path, target: Path, videos: bool) -> Report:
     """The report with chosen matches, ``videos``: filmed beside its page."""
-    from dataclasses import replace
-
     from league.report_matches import show_matches
 
     ratings = {player: rating.value for player, rating in found.ratings.items()}
