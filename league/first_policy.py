@@ -15,6 +15,7 @@ from data.progress import Progress, Report, ignore, part_of
 from league.data_report import DataReport, data_report
 from league.demonstrations import pilot_play
 from league.imitate import ImitationResult, ImitationSettings, imitate, load_policy
+from league.places import USUAL_FOLDERS
 from league.players import SUFFIX, Versus, judge
 from league.sources import load_play
 from league.trajectories import TrajectorySequence
@@ -22,8 +23,6 @@ from league.trajectories import TrajectorySequence
 PLAY_DONE: Final = 0.2
 LEARNT_DONE: Final = 0.9
 """Shares of the whole work at which play is gathered and learning is over: guesses that only the bar knows."""
-USUAL_FOLDERS: Final = ("data/processed", "reports/feedback_training", "reports/live")
-"""Of a workspace: recorder trajectories, live feedback, manifests with outcomes."""
 EXPERTS: Final = ("expert",) * 4
 """Half of the pilots' matches: whom the policy is to meet should be seen. (1,000 sequences of mixed matches gave a payoff of 0.18 against
 experts, 2,000 of experts among themselves 0.27; how much of that is the amount was not measured.)"""

@@ -19,6 +19,7 @@ from league.arena import last_standing as game
 from league.arena import last_standing_rules as rules
 from league.arena.sizes import MAP_HEIGHT_PX, MAP_WIDTH_PX
 from league.codec import HEADS, decode
+from league.play_log import PlayLog
 from league.players import PERSON, Player
 
 MOVES: Final = {"w": (0, -1), "a": (-1, 0), "s": (0, 1), "d": (1, 0), "up": (0, -1), "left": (-1, 0), "down": (0, 1), "right": (1, 0)}
@@ -155,6 +156,8 @@ class Matches:
         self.names, self._players, self.seed = tuple(names), tuple(players), seed
         self._episode_steps, self._again = episode_steps, again
         self.hand = Hand()
+        self.log: PlayLog | None = None
+        """What a person does is told to it."""
         self.results: list[Result] = []
         self.state = game.new_worlds(1, [seed], len(players), episode_steps)
         self._actions = np.zeros((1, len(players), len(HEADS)), np.float32)
@@ -183,12 +186,16 @@ class Matches:
         if self.over:
             place, shot_down = game.placements(self.state)[0].tolist(), self.state.kills[0].tolist()
             self.results.append(Result(self.seed, place, shot_down, int(self.state.tick[0]) / 60))
+            if self.log is not None and self.person >= 0:
+                self.log.end(self.seed, self.person, place)
 
     def _decide(self) -> None:
         seen = game.build_observation(self.state)
         for seat, player in enumerate(self._players):
             if player is None:
                 self._actions[0, seat] = self.hand.action(self.state.ship_pos[0, seat].tolist())
+                if self.log is not None and self.state.ship_alive[0, seat]:
+                    self.log.note(seen[0, seat], self._actions[0, seat])
             else:
                 self._actions[0, seat] = decode(player.act(seen[:, seat : seat + 1]))[0, 0]
 
@@ -197,6 +204,8 @@ class Matches:
         self.seed = seed if seed is not None else self.seed + (not self._again)
         self.state = game.new_worlds(1, [self.seed], len(self._players), self._episode_steps)
         self.hand.let_go()
+        if self.log is not None:
+            self.log.forget()
         for seat, player in enumerate(self._players):
             if player is not None:
                 player.reset(np.ones(1, np.bool_), np.array([(self.seed + seat) % 2**63], np.int64))

@@ -47,8 +47,8 @@ def test_a_policy_and_a_script_in_a_video(run: Run, policy: Path, tmp_path: Path
     assert "a.mp4 exists; name another file" in capsys.readouterr().err
 
 
-def test_the_window_gets_the_players_and_their_places_are_told(
-    run: Run, policy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_window_gets_the_players_and_their_places_are_told_and_a_persons_play_is_kept(
+    run: Run, policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[Any] = []
 
@@ -67,9 +67,17 @@ def test_the_window_gets_the_players_and_their_places_are_told(
     monkeypatch.setattr(last_standing_window, "LastStandingWindow", Window)
     assert run("person", "first", "novice", "--matches", "2", "--scale", "1", "--look", "ice") == 0
     (matches, *settings), closed = seen
+    assert matches.log is not None
     assert (matches.person, settings, closed) == (0, [2, 1, "ice"], "closed")
     said = capsys.readouterr().out
-    assert [line.split()[0] for line in said.splitlines()] == ["player", "person", "first", "novice"]
+    assert [line.split()[0] for line in said.splitlines()] == ["player", "person", "first", "novice", "kept:"]
+    assert main(["--workspace", str(tmp_path / "w"), "league", "data"]) == 0
+    assert f"(recorder): {matches.log.moves} rows in 1 sequences" in capsys.readouterr().out  # league imitate learns from them
+    assert run("person", "first", "novice", "--no-keep") == 0
+    assert "kept" not in capsys.readouterr().out
+    assert run("person", "first", "novice", "--json") == 0
+    told = json.loads(capsys.readouterr().out)["kept"]
+    assert (told["matches"], told["file"].split("_")[0]) == (1, "data/processed/played")
 
 
 def test_what_cannot_be_watched_is_one_line(run: Run, policy: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from league.places import USUAL_FOLDERS
 from tui.commands.invocation import new_app, say, say_json, workspace_of
 from tui.commands.league_options import Seed, one_thread, policy_path
 from tui.commands.league_record import record
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 app = new_app("Agents that learn last man standing: from play, then from each other.")
 
-DATA_DIR, FEEDBACK_DIR, LIVE_DIR = "data/processed", "reports/feedback_training", "reports/live"
+DATA_DIR, FEEDBACK_DIR, LIVE_DIR = USUAL_FOLDERS
 DataDir = Annotated[str, typer.Option("--data-dir", metavar="FOLDER", help=f"recorder trajectories; without: {DATA_DIR}")]
 FeedbackDir = Annotated[str, typer.Option("--feedback-dir", metavar="FOLDER", help=f"live feedback; without: {FEEDBACK_DIR}")]
 LiveDir = Annotated[str, typer.Option("--live-dir", metavar="FOLDER", help=f"manifests with outcomes; without: {LIVE_DIR}")]
@@ -123,7 +124,7 @@ def _sources(workspace: Workspace, named: Sequence[str], pilot_matches: int, *, 
     from league.first_policy import FirstPolicySettings
 
     folders: list[Path | None] = []
-    for given, usual in zip(named, (DATA_DIR, FEEDBACK_DIR, LIVE_DIR), strict=True):
+    for given, usual in zip(named, USUAL_FOLDERS, strict=True):
         folder = workspace.resolve(given or usual, cwd=Path.cwd())
         folders.append(folder if given or tell_missing or folder.is_dir() else None)
     return FirstPolicySettings(*folders, pilot_matches=pilot_matches)

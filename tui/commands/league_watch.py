@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from data.workspace import Workspace
     from league.arena.last_standing_match import Matches
     from league.arena.looks import Look as ArenaLook
+    from league.play_log import PlayLog
 
 _PLAYERS = "2 to 8 of: expert, novice, random, person, a policy (file, pi_sup, RUN/pi_sup, LEAGUE/SNAPSHOT)"
 Video = Annotated[str, typer.Option("--video", metavar="FILE", help="write an mp4 and open no window")]
@@ -34,20 +36,26 @@ def watch(
     scale: Scale = 2,
     look: Look = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="policies take what they think best, instead of drawing")] = False,
+    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="keep what a person plays, for league imitate to learn from")] = True,
     as_json: Json = False,
 ) -> None:
     """Watch last man standing, or play it: one of the players may be a person.
 
     A person flies with w a s d, aims with the mouse, fires with the left button, takes items with e, and boosts, bursts and jams
-    with 1, 2, 3. Space pauses, n is the next match, f goes faster, Escape leaves. Then everybody's places are told.
+    with 1, 2, 3. Space pauses, n is the next match, f goes faster, Escape leaves. Then everybody's places are told. Matches that a person
+    plays to the end are kept in data/processed, where league imitate finds them.
     """
     from league.arena.last_standing_match import tally
     from league.arena.looks import look_named
+    from league.places import USUAL_FOLDERS
+    from league.play_log import SUFFIX, PlayLog
 
     settings = settings_of(context)
     workspace = settings.workspace()
     names = players or list(_USUAL)
     made = _matches(workspace, names, settings.arena.seed if seed is None else seed, greedy, bool(video))
+    if keep and made.person >= 0:
+        made.log = PlayLog(workspace.resolve(USUAL_FOLDERS[0]) / f"played_{datetime.now(UTC):%Y%m%dT%H%M%SZ}{SUFFIX}")
     drawn = look_named(look or settings.arena.look)
     path = workspace.resolve(video, cwd=Path.cwd()) if video else None
     if path is None:
@@ -56,7 +64,10 @@ def watch(
         write_film(made, max(1, matches), path, fps, scale, drawn)
     rows = tally(made.names, made.results)
     if as_json:
-        shown = {"video": workspace.relative(path)} if path is not None else {}
+        shown: dict[str, Any] = {"video": workspace.relative(path)} if path is not None else {}
+        if made.log is not None:
+            shown["kept"] = {"file": workspace.relative(made.log.path), "matches": made.log.matches, "moves": made.log.moves}
+            shown["kept"] |= {"error": made.log.error} if made.log.error else {}
         say_json({**shown, "players": rows, "matches": [result.to_json() for result in made.results]})
     elif made.results:
         lines = [(r["player"], r["matches"], r["first"], f"{r['mean_place']:.2f}", r["shot_down"]) for r in rows]
@@ -65,6 +76,15 @@ def watch(
             say(f"video: {path}")
     else:
         say("no match was played to its end")
+    if made.log is not None and not as_json:
+        _say_kept(made.log)
+
+
+def _say_kept(log: PlayLog) -> None:
+    if log.matches:
+        say(f"kept: {log.matches} matches, {log.moves:,} moves of yours, in {log.path}; league imitate learns from them")
+    if log.error:
+        say(f"note: {log.error}")
 
 
 def _matches(workspace: Workspace, names: list[str], seed: int, greedy: bool, offscreen: bool) -> Matches:
