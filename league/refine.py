@@ -336,13 +336,25 @@ class _Run:
         self.replay = replay
         told = {key: about[key] for key in ("iteration", "next_match", "matches", "frames", "agent_steps", "seconds", "metrics_bytes")}
         self.counters = _Counters(**told, evaluations=[_evaluation(one) for one in about["evaluations"]])
+        ended = self._ended()
         note = self.journal.cut(self.counters.metrics_bytes)
+        if ended:
+            note = ""  # only how the policy it kept played anew: that is told again
         self.notes += [f"resumed after iteration {self.counters.iteration}", *([note] if note else [])]
         course = about.get("course", {})
         for name in ("evaluate_every", "evaluate_matches"):
             if (before := course.get(name)) not in (None, now := getattr(self.settings, name)):
                 self.notes.append(f"{name} is {now} from here on, {before} before")
         self.saved, self._saved_evaluations = self.counters.iteration, len(self.counters.evaluations)
+
+    def _ended(self) -> bool:
+        """Nothing was written since the checkpoint but the row of ``_judge_best``."""
+        if self.journal.size <= self.counters.metrics_bytes:
+            return False
+        with self.journal.path.open("rb") as file:
+            file.seek(self.counters.metrics_bytes)
+            rest = file.read()
+        return rest.startswith(b'{"kept":') and rest.count(b"\n") == 1
 
     def result(self, interrupted: bool) -> RefineResult:
         counters = self.counters

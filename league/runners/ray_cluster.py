@@ -148,7 +148,7 @@ def try_address(address: str, answer_s: float = ANSWER_S, connect_s: float = CON
 
 _ADVICE: Final = "start Ray there with: ray start --head --port=6379, and look at the address and the firewall"
 _ADVICE_JOIN: Final = (
-    "This machine has to be part of the cluster, with the same Ray and Python: ray start --address=HOST:6379 (docs/league.md)"
+    "This machine has to be part of the cluster, with the same Ray and Python: ray start --address=HOST:6379 (docs/many-machines.md)"
 )
 
 

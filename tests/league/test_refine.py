@@ -175,6 +175,7 @@ def test_the_policy_of_the_best_look_is_given_out_and_plays_anew_in_other_worlds
     further = refine(supervised, replace(settings, iterations=5), tmp_path, resume=True)
     assert further.kept is not None
     assert further.kept.iteration == 2
+    assert not any("cut back" in note for note in further.notes)
     again = checkpoint.load(tmp_path / "pi_rl").tensors
     assert all(np.array_equal(values, again[name]) for name, values in given.items())
     assert sorted(p.name for p in tmp_path.glob("best_*.npz")) == ["best_4.npz", "best_5.npz"]
