@@ -29,7 +29,7 @@ PROMOTED: Final = "promoted.json"
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One training run of one level."""
+    """One training run of one level. ``written_ns``: when its best model was, or its folder while it has none."""
 
     level: str
     name: str
@@ -37,6 +37,7 @@ class RunInfo:
     epochs: int
     figures: dict[str, Any]
     problem: str = ""
+    written_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,21 @@ def models_dir(workspace: Path) -> Path:
 
 def new_run(workspace: Path, level: Level, name: str = "") -> Path:
     """A fresh folder for a training run, named by UTC time unless ``name`` is given."""
-    base = models_dir(workspace) / level
-    wanted = check_name(name) if name else datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    path, count = base / wanted, 1
-    while path.exists():
+    return new_runs(workspace, (level,), name)[level]
+
+
+def new_runs(workspace: Path, levels: Sequence[Level], name: str = "") -> dict[Level, Path]:
+    """Fresh folders for the runs of one training, which have one name: the UTC time unless ``name`` is given."""
+    base = models_dir(workspace)
+    wanted = free = check_name(name) if name else datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    count = 1
+    while any((base / level / free).exists() for level in levels):
         count += 1
-        path = base / f"{wanted}-{count}"
-    path.mkdir(parents=True)
-    return path
+        free = f"{wanted}-{count}"
+    paths: dict[Level, Path] = {level: base / level / free for level in levels}
+    for path in paths.values():
+        path.mkdir(parents=True)
+    return paths
 
 
 def check_name(name: str) -> str:
@@ -83,17 +91,24 @@ def _differs_in_case_only(folder: Path) -> bool:
 
 
 def list_runs(workspace: Path, level: Level | None = None) -> list[RunInfo]:
-    """All training runs, newest name last."""
+    """All training runs by level, the one written last at the end of its level."""
     found: list[RunInfo] = []
     for one in LEVELS if level is None else (level,):
         base = models_dir(workspace) / one
-        for path in sorted(p for p in base.iterdir() if p.is_dir()) if base.is_dir() else []:
-            try:
-                card = read_card(path / "best_model")
-                found.append(RunInfo(one, path.name, path, int(card.get("epoch", 0)), dict(card.get("figures") or {})))
-            except CheckpointError as error:
-                found.append(RunInfo(one, path.name, path, 0, {}, str(error)))
+        runs = [_run_info(one, path) for path in base.iterdir() if path.is_dir()] if base.is_dir() else []
+        found += sorted(runs, key=lambda run: (run.written_ns, run.name))
     return found
+
+
+def _run_info(level: Level, path: Path) -> RunInfo:
+    best = path / "best_model"
+    file = best.with_suffix(".safetensors")
+    written_ns = (file if file.is_file() else path).stat().st_mtime_ns
+    try:
+        card = read_card(best)
+    except CheckpointError as error:
+        return RunInfo(level, path.name, path, 0, {}, str(error), written_ns)
+    return RunInfo(level, path.name, path, int(card.get("epoch", 0)), dict(card.get("figures") or {}), written_ns=written_ns)
 
 
 def write_policy(folder: Path, levels: Mapping[Level, Path], profile: GameProfile, detector: Sequence[Path] = (), **more: Any) -> Path:
@@ -159,8 +174,26 @@ def show_policy(folder: Path) -> dict[str, Any]:
     levels: dict[str, Any] = {}
     for level in LEVELS:
         found = read_card(folder / level)
-        levels[level] = {k: v for k, v in found.items() if k not in ("normaliser", "split", "profile")}
+        levels[level] = {k: v for k, v in found.items() if k not in ("normaliser", "split", "profile", "session_ids")}
     return {"name": folder.name, "profile_name": profile.name, **card, "levels": levels}
+
+
+def trained_with(folder: Path) -> dict[str, bool]:
+    """The sessions that a policy was trained with, by id: whether a level learnt from it, or it was only held out to choose by. Empty
+    where the cards name none. Raises CheckpointError."""
+    found: dict[str, bool] = {}
+    for level in LEVELS:
+        card = read_card(folder / level)
+        try:
+            names = [str(name) for name in cast("list[Any]", card.get("session_ids", []))]
+            learnt = {int(part[0]) for part in card["split"]["train"]} if names else set[int]()
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise CheckpointError(
+                f"{folder / level}: what it says of the sessions it was trained with cannot be read ({error!r}); train it again"
+            ) from error
+        for number, name in enumerate(names):
+            found[name] = found.get(name, False) or number in learnt
+    return found
 
 
 def resolve_policy(workspace: Path, name: str = "") -> Path:

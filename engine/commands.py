@@ -92,7 +92,7 @@ async def source_off(center: ControlCenter) -> str:
 
 
 async def arm(center: ControlCenter, policy: str = "", dry_run: bool = False) -> str:
-    """Load a policy and arm it for the window that is watched. It does not fly yet."""
+    """Load a policy and arm it for the window that is watched, which must be of its game. It does not fly yet."""
     from engine.live import settle_garbage
     from engine.policy import load_policy
 
@@ -101,7 +101,7 @@ async def arm(center: ControlCenter, policy: str = "", dry_run: bool = False) ->
     if rig is None:
         raise EngineError("nothing is watched; choose a source first")
     path = center.policy_path(policy)
-    loaded = await asyncio.to_thread(load_policy, path)
+    loaded = await asyncio.to_thread(load_policy, path, rig.profile)
     await asyncio.to_thread(settle_garbage)
     hands = await asyncio.to_thread(rig.hands, dry_run)
     text = await asyncio.to_thread(center.bot.arm, loaded, path.name, hands, dry_run)
@@ -125,7 +125,8 @@ async def train(center: ControlCenter, level: str = "all", **options: Any) -> st
     if level not in ("strategist", "tactician", "executor", "all"):
         raise EngineError(f"there is no level {level!r}; use strategist, tactician, executor, all or detector")
     settings = center.settings
-    told = {"training": settings.training.model_dump(mode="json"), "device": settings.live.device, "game": settings.game}
+    own = settings.training.model_dump(mode="json", exclude_unset=True)  # a default that is told as a setting would go before a preset
+    told = {"training": own, "device": settings.live.device, "game": settings.game}
     return _job(center, "train", f"train {level}", {"level": level, **told, **options})
 
 

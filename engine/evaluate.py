@@ -124,8 +124,8 @@ def evaluate(
     """Fly ``episodes`` episodes a rung, and as many of the demonstrator and of random, on the same seeds.
 
     first_seed: where the seeds begin (the first of the arena's test list by default). ``look``:
-    how the arena is drawn for the rung "pixels". Raises ValueError for impossible numbers and an unknown look,
-    CheckpointError when the policy cannot be flown.
+    how the arena is drawn for the rung "pixels". Raises ValueError for impossible numbers, an unknown look and
+    a policy of another game, CheckpointError when the policy cannot be flown.
     """
     from league.arena.looks import look_named
     from league.arena.score import seeds as seed_list
@@ -140,9 +140,9 @@ def evaluate(
     look_named(look)
     ticks = EPISODE_TICKS if ticks is None else ticks
     seeds: list[int] = seed_list("test", episodes).tolist() if first_seed is None else list(range(first_seed, first_seed + episodes))
-    from engine.policy import load_policy
+    from engine.policy import load_arena_policy
 
-    load_policy(policy)  # say what is wrong with it before anything is started
+    load_arena_policy(policy)  # say what is wrong with it before anything is started
     tasks = [Task("", pilot, seed, ticks) for pilot in (BASELINE, demonstrator) for seed in seeds]
     tasks += [Task(rung, "", seed, ticks) for rung in rungs for seed in seeds]
     began_s = time.monotonic()
@@ -210,9 +210,9 @@ class _Worker:
         """Loaded for the first episode: what an initializer raises would end the worker, and the pool would start
         another one for ever."""
         if self._policy is None:
-            from engine.policy import load_policy
+            from engine.policy import load_arena_policy
 
-            self._policy = load_policy(self._path)
+            self._policy = load_arena_policy(self._path)
         return self._policy
 
     def eyes(self) -> PixelEyes:

@@ -28,7 +28,8 @@ from data.features import (
     summary_vectors,
 )
 from data.models import LEVELS, read_policy
-from data.profile import GameProfile
+from data.profile import ARENA_PROFILE, GameProfile
+from data.same_game import differences
 from data.schema import NO_TARGET, Action, Observation
 from data.steps import Steps, input_names
 from data.track_lookup import ClickLog, under_point
@@ -267,18 +268,36 @@ class Policy:
 
 
 def load_policy(path: Path | str, profile: GameProfile | None = None, settings: PolicySettings | None = None) -> Policy:
-    """A policy from its bundle. Raises CheckpointError naming what is missing or does not fit (also ``profile``, when the
-    game to be flown is given). Nothing is loaded in part."""
+    """A policy from its bundle. Raises CheckpointError naming what is missing or does not fit, also of ``profile``, when the game that it
+    is to fly or to be judged on is given: what sessions need to be learnt from together. Nothing is loaded in part."""
     folder = Path(path)
     _, own = read_policy(folder)
+    if profile is not None and (why := differences(own, profile)):
+        named = why if own.name == profile.name else why[:1]
+        raise CheckpointError(
+            f"{folder.name} was made for {own.name}; what is here does not fit it: {'; '.join(named)}; "
+            f"choose a policy of this game, or train one: secondseat train all --game {profile.name}"
+        )
     levels = {level: load(folder / level) for level in LEVELS}
     for level, found in levels.items():
-        refuse_mismatch(found, profile if profile is not None else own, level)
+        refuse_mismatch(found, own, level)
         _refuse_other_rules(found)
     try:
         return Policy(own, levels, folder.name, settings)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:  # making one only reads its cards
         raise CheckpointError(f"{folder}: what its cards say of how it flies cannot be read ({error!r}); train it again") from error
+
+
+def load_arena_policy(path: Path) -> Policy:
+    """A policy that is to play in the arena. Raises ValueError for one of another game, with what to do instead, and CheckpointError as
+    ``load_policy``."""
+    _, own = read_policy(path)
+    if own.name != ARENA_PROFILE.name:
+        raise ValueError(
+            f"{path.name} plays {own.name}, not the arena: judge it on play that it has not learnt from: "
+            f"secondseat evaluate --policy {path.name} --no-fly --session SESSION"
+        )
+    return load_policy(path, ARENA_PROFILE)
 
 
 def _refuse_other_rules(found: Checkpoint) -> None:
@@ -300,4 +319,13 @@ def _normalisers(card: dict[str, Any]) -> dict[str, Normaliser]:
     return {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
 
 
-__all__ = ["CheckpointError", "Policy", "PolicyDecision", "PolicySettings", "fit_tensors", "load_policy", "with_settings"]
+__all__ = [
+    "CheckpointError",
+    "Policy",
+    "PolicyDecision",
+    "PolicySettings",
+    "fit_tensors",
+    "load_arena_policy",
+    "load_policy",
+    "with_settings",
+]

@@ -14,12 +14,13 @@ import numpy as np
 from data.catalog import list_sessions
 from data.labels import labelled
 from data.metadata import Stretch
-from data.models import LEVELS, Level, list_runs, models_dir, new_run, promote, promoted_name, write_policy
+from data.models import LEVELS, Level, promote, promoted_name
 from data.profile import ARENA_PROFILE, GameProfile
 from data.same_game import differences
 from data.settings import Preset, TrainingSettings, amount_of
 from data.steps import Steps
 from engine.runtime.progress import Progress, Report, ignore
+from engine.training_runs import bundle, detector_files, policy_folder, rules_of, run_dirs
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class TrainOptions:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training gave: the runs by level, the policy they made (None: a level is missing), remarks."""
+    """What a training gave: the runs by level, the policy they made (None: a level of ``game`` is ``missing``), remarks."""
 
     runs: dict[str, Path]
     figures: dict[str, dict[str, float]]
@@ -60,14 +61,15 @@ class Trained:
     interrupted: bool
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    game: str = ""
+    missing: tuple[str, ...] = ()
 
     def text(self) -> str:
         if self.interrupted:
             return "stopped; what was trained is kept, go on with --resume"
         what = f"trained {', '.join(self.runs)} in {self.seconds:.0f} s"
         if self.policy is None:
-            missing = [level for level in LEVELS if level not in self.runs]
-            return f"{what}; no policy yet: {', '.join(missing)} not trained"
+            return f"{what}; no policy yet: {', '.join(self.missing)} not trained for {self.game} as it is now"
         return f"{what}; policy {self.policy.name}" + (
             " is promoted: it flies" if self.promoted else f"; secondseat models promote {self.policy.name} lets it fly"
         )
@@ -88,7 +90,15 @@ def load_sessions(
     workspace: Path, game: str, data_dir: str = "", report: Report = ignore, perturbed: Perturbed = "with"
 ) -> tuple[list[Steps], list[str]]:
     """The steps of all finished sessions of a game with what their labels say, oldest first, and a line for each that
-    was left out, or of which stretches are.
+    was left out, or of which stretches are; see ``named_sessions``."""
+    found, left_out = named_sessions(workspace, game, data_dir, report, perturbed)
+    return list(found.values()), left_out
+
+
+def named_sessions(
+    workspace: Path, game: str, data_dir: str = "", report: Report = ignore, perturbed: Perturbed = "with"
+) -> tuple[dict[str, Steps], list[str]]:
+    """As ``load_sessions``, by id.
 
     data_dir: a folder of sessions (or a workspace) to read instead. perturbed: "without" leaves out the stretches in which the
     cursor was displaced on purpose. Sessions of another version of the game (classes, keys, gauges, rules) are left out. Raises
@@ -120,12 +130,12 @@ def load_sessions(
     for name, why in _misfits({name: steps.profile for name, (steps, _) in loaded.items()}, rules).items():
         left_out.append(f"{name}: {why}")
         del loaded[name]
-    found: list[Steps] = []
+    found: dict[str, Steps] = {}
     for name, (steps, originals) in loaded.items():
         if twice := sorted(originals & loaded.keys()):  # the same play must not stand on both sides of the split
             left_out.append(f"{name}: made from {', '.join(twice)}, which {'is' if len(twice) == 1 else 'are'} learnt from already")
         else:
-            found.append(steps)
+            found[name] = steps
     if not found:
         why = f"; left out: {'; '.join(left_out[:5])}" if left_out else ""
         begin = "or record more" if left_out else "record some play first"
@@ -156,7 +166,7 @@ def _misfits(profiles: dict[str, GameProfile], rules: dict[str, object]) -> dict
     newest, today = next(reversed(profiles)), next(reversed(profiles.values()))
     version = rules[newest]
     if today.name == ARENA_PROFILE.name:
-        today, version, newest = ARENA_PROFILE, _rules_of(ARENA_PROFILE)["rules_version"], "the game of today"
+        today, version, newest = ARENA_PROFILE, rules_of(ARENA_PROFILE)["rules_version"], "the game of today"
     found: dict[str, str] = {}
     for name, profile in profiles.items():
         why = differences(today, profile)
@@ -188,21 +198,25 @@ def train_levels(
         raise ValueError(f"train: there is no level {level!r}; use {', '.join(LEVELS)} or all")
     asked, training = TrainOptions(**options), training or TrainingSettings()
     began_s = time.monotonic()
-    sessions, left_out = load_sessions(workspace, asked.game or ARENA_PROFILE.name, asked.data_dir, report, training.perturbed)
+    named, left_out = named_sessions(workspace, asked.game or ARENA_PROFILE.name, asked.data_dir, report, training.perturbed)
+    sessions = list(named.values())
     target = Path(asked.output_dir) if asked.output_dir else workspace
     notes = [
         f"{len(sessions)} sessions, {sum(len(s) for s in sessions)} steps",
         *(line if line.endswith("are learnt from") else f"left out: {line}" for line in left_out),
     ]
     forward = _noting(report)
+    wanted: Sequence[Level] = LEVELS if level == "all" else [one for one in LEVELS if one == level]
+    profile = sessions[0].profile
+    runs, begun = run_dirs(target, wanted, profile, asked.name, asked.resume)
+    notes += begun
     for note in notes:
         report(Progress("reading sessions", 0.0, message=note))
-    wanted: Sequence[Level] = LEVELS if level == "all" else [one for one in LEVELS if one == level]
-    runs: dict[Level, Path] = {one: _run_dir(target, one, asked) for one in wanted}
-    results, policy = _train(sessions, wanted, runs, target, asked, training, forward)
+    results, policy = _train(named, wanted, runs, target, asked, training, forward)
     interrupted = any(r.interrupted for r in results.values())
+    missing: tuple[str, ...] = ()
     if policy is None and not interrupted and level != "all":
-        policy = _bundle_newest(target, sessions[0].profile, asked.name)
+        policy, missing = bundle(target, profile, {one: results[one].best for one in wanted}, asked.name)
     promoted = False
     if policy is not None and not promoted_name(target):
         promote(target, policy.name)
@@ -216,11 +230,13 @@ def train_levels(
         interrupted,
         (*notes, *(n for r in results.values() for n in r.notes)),
         time.monotonic() - began_s,
+        profile.name,
+        missing,
     )
 
 
 def _train(
-    sessions: list[Steps],
+    named: dict[str, Steps],
     wanted: Sequence[Level],
     runs: dict[Level, Path],
     target: Path,
@@ -232,15 +248,16 @@ def _train(
     from trainers.all import AllSettings, train_all
 
     _one_thread_per_core()
+    sessions = list(named.values())
     seed = training.seed if asked.seed is None else asked.seed
     preset = preset_of(sessions, training, asked)
     report(Progress("note", 0.0, message=f"preset {preset}, of {play_s(sessions) / 60:.0f} min of play"))
     chosen = level_settings(training, asked, preset, seed)
     settings = AllSettings(**chosen, folds=2 if asked.quick else 3, seed=seed)
-    about = {"perturbed": training.perturbed, **_rules_of(sessions[0].profile)}
+    about = {"perturbed": training.perturbed, "session_ids": list(named), **rules_of(sessions[0].profile)}
     if len(wanted) == len(LEVELS):
-        detector = _detector_files(sessions[0].profile, target)
-        folder = _policy_folder(target, asked.name)
+        detector = detector_files(sessions[0].profile, target)
+        folder = policy_folder(target, asked.name)
         result = train_all(sessions, settings, dict(runs.items()), folder, report, asked.resume, detector=detector, about=about)
         return dict(result.levels), result.policy
     if wanted[0] == "strategist":
@@ -250,15 +267,6 @@ def _train(
     else:
         done = executor.train(sessions, chosen["executor"], runs["executor"], report, asked.resume, about=about)
     return {wanted[0]: done}, None
-
-
-def _rules_of(profile: GameProfile) -> dict[str, int]:
-    """The version of the embedded game's rules, for the card; another game's is its own affair."""
-    if profile.name != ARENA_PROFILE.name:
-        return {}
-    from league.arena.skirmish import RULES_VERSION
-
-    return {"rules_version": RULES_VERSION}
 
 
 def play_s(sessions: Sequence[Steps]) -> float:
@@ -299,44 +307,6 @@ def _with(plain: Any, training: TrainingSettings, level: Level, asked: TrainOpti
     )
     sampling = replace(plain.sampling, live=training.live_sampling, reaction_lag_ticks=training.reaction_lag_ticks)
     return replace(plain, loop=loop, sampling=sampling, augment=training.augment)
-
-
-def _run_dir(target: Path, level: Level, asked: TrainOptions) -> Path:
-    """A fresh run, or with ``resume`` the newest one of this level."""
-    if asked.resume:
-        base = models_dir(target) / level
-        known = sorted(p for p in base.iterdir() if p.is_dir()) if base.is_dir() else []
-        if known:
-            return known[-1]
-    return new_run(target, level, asked.name)
-
-
-def _policy_folder(target: Path, name: str) -> Path:
-    base = models_dir(target) / "policies"
-    base.mkdir(parents=True, exist_ok=True)
-    wanted = name or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    return next(p for p in (base / wanted, *(base / f"{wanted}-{n}" for n in range(2, 1000))) if not p.exists())
-
-
-def _bundle_newest(target: Path, profile: GameProfile, name: str) -> Path | None:
-    """A policy of the newest good run of each level; None while one is missing."""
-    newest: dict[Level, Path] = {}
-    for level in LEVELS:
-        good = [run for run in list_runs(target, level) if not run.problem]
-        if not good:
-            return None
-        newest[level] = good[-1].path / "best_model"
-    return write_policy(_policy_folder(target, name), newest, profile, _detector_files(profile, target))
-
-
-def _detector_files(profile: GameProfile, workspace: Path) -> list[Path]:
-    """The detector that the policy will fly with travels with it."""
-    if not profile.detector:
-        return []
-    from engine.perception.card import weights_path
-
-    weights = weights_path(profile, workspace)
-    return [p for p in (weights, weights.with_suffix(".json")) if p.is_file()] if weights is not None else []
 
 
 def _noting(report: Report) -> Report:

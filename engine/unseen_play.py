@@ -1,11 +1,12 @@
-"""Fresh play of a scripted demonstrator on arena worlds that nobody has learnt from, kept in memory for the scoreboard."""
+"""Play for the scoreboard: fresh play of a scripted demonstrator on arena worlds that nobody has learnt from, kept in memory, or
+recordings of a policy's game."""
 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from data.profile import ARENA_PROFILE
 from data.schema import Observation
 from data.steps import Steps
 from data.vocabulary import MODES
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FIRST: Final = 500_000
 """Where in the list of test seeds these worlds begin: far from those on which policies are scored."""
 AGAIN: Final = 7919
+_TRAINED: Final = {True: "learnt from", False: "held out"}
 
 
 def unseen_play(
@@ -63,15 +65,56 @@ def unseen_play(
 def judge_unseen(policy: Path, minutes: float, report: Report = ignore, pilot: str = "expert") -> Scoreboard:
     """A policy of the arena on fresh play of the demonstrator, perception emulated. Raises CheckpointError, and ValueError for
     a policy of another game."""
-    from engine.policy import load_policy
+    from engine.policy import load_arena_policy
     from engine.scoreboard import judge
 
-    loaded = load_policy(policy)
-    if loaded.profile.name != ARENA_PROFILE.name:
-        raise ValueError(f"{policy.name} plays {loaded.profile.name}: name recordings that it has not learnt from with --session")
+    loaded = load_arena_policy(policy)
     exact = list[list[Observation]]()
     play = unseen_play(pilot, minutes, "emulated", report, exact)
     return judge(loaded, play, f"unseen play of the {pilot}, perception emulated", second_run(pilot, play, exact), report)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPlay:
+    """The steps of recordings with what their labels say, what they are called, and what is to be said of those that the policy was
+    trained with."""
+
+    sessions: list[Steps]
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+def recorded_play(workspace: Path, policy: Path, names: Sequence[str]) -> RecordedPlay:
+    """Recordings (ids, unambiguous beginnings, or "last") to judge a policy on.
+
+    Raises SessionNotFound, CheckpointError, and ValueError for a recording of another game.
+    """
+    from data.catalog import find
+    from data.labels import labelled
+    from data.models import read_policy, trained_with
+    from data.same_game import differences
+    from data.session import open_session
+
+    game, trained = read_policy(policy)[1], trained_with(policy)
+    found: list[Steps] = []
+    shown: list[str] = []
+    told: dict[bool, list[str]] = {True: [], False: []}
+    for folder in dict.fromkeys(find(workspace, name) for name in names):
+        with open_session(folder) as session:
+            steps, same_play = labelled(session.steps(), folder), {folder.name, *session.metadata.originals()}
+        if why := differences(game, steps.profile):
+            named = why if steps.profile.name == game.name else why[:1]
+            raise ValueError(f"{folder.name} does not fit {policy.name}: {'; '.join(named)}; name recordings of {game.name}")
+        known = [trained[name] for name in same_play if name in trained]
+        if known:
+            told[any(known)].append(folder.name)
+        shown.append(f"{folder.name}{f' ({_TRAINED[any(known)]})' if known else ''}")
+        found.append(steps)
+    notes = [f"{policy.name} learnt from {', '.join(told[True])}: the figures say nothing about new play"] if told[True] else []
+    if told[False]:
+        was = "was" if len(told[False]) == 1 else "were"
+        notes.append(f"{', '.join(told[False])} {was} held out when {policy.name} was trained, to choose its best epoch and thresholds by")
+    return RecordedPlay(found, ", ".join(shown), tuple(notes))
 
 
 def second_run(pilot: str, play: Sequence[Steps], exact: Sequence[Sequence[Observation]]) -> SecondRun:

@@ -26,7 +26,7 @@ NICE: Final = 10
 
 
 def train(report: Report, workspace: str, level: str = "all", training: Mapping[str, Any] | None = None, **options: Any) -> str:
-    """Train one level or all three on the sessions of a workspace; ``training`` are the settings of that name."""
+    """Train one level or all three on the sessions of a workspace; ``training`` is what the person set of the settings of that name."""
     from data.settings import TrainingSettings
     from engine.training import train_levels
 

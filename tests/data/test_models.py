@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from data.models import (
     resolve_policy,
     rollback,
     show_policy,
+    trained_with,
     write_policy,
 )
 from data.profile import ARENA_PROFILE
@@ -91,6 +93,29 @@ def test_runs_are_listed_with_their_figures_or_problem(tmp_path: Path) -> None:
     assert {r.level for r in runs} == set(LEVELS)
     assert [r.problem != "" for r in runs if r.name == "empty"] == [True]
     assert all(r.figures == {"val_loss": 0.5} for r in runs if not r.problem)
+
+
+def test_the_run_written_last_is_last_whatever_its_name(tmp_path: Path) -> None:
+    for name, hours in (("night", 9), ("20261127T100000Z", 1), ("20261128T100000Z", 4)):
+        run = new_run(tmp_path, "executor", name)
+        save(run / "best_model", {"w": np.zeros(2, np.float32)}, make_card("executor", ARENA_PROFILE))
+        os.utime(run / "best_model.safetensors", (1_800_000_000 - 3600 * hours,) * 2)
+    assert [r.name for r in list_runs(tmp_path, "executor")] == ["night", "20261128T100000Z", "20261127T100000Z"]
+
+
+def test_a_policy_knows_what_its_levels_were_trained_with(tmp_path: Path) -> None:
+    folder = bundle(tmp_path, "one")
+    assert trained_with(folder) == {}  # cards of before name no sessions
+    splits = {"strategist": ([[0, 0, 9]], [[1, 0, 9]]), "tactician": ([[1, 0, 9]], [[0, 0, 9]]), "executor": ([[0, 0, 5]], [[0, 6, 9]])}
+    for level, (train, validation) in splits.items():
+        names = ["c"] if level == "executor" else ["a", "b"] if level == "strategist" else ["b", "d"]
+        more = {"session_ids": names, "split": {"seed": 0, "train": train, "validation": validation}}
+        save(folder / level, {"w": np.zeros(2, np.float32)}, make_card(level, ARENA_PROFILE, **more))
+    assert trained_with(folder) == {"a": True, "b": False, "c": True, "d": True}
+    assert "session_ids" not in show_policy(folder)["levels"]["executor"]
+    save(folder / "executor", {}, make_card("executor", ARENA_PROFILE, session_ids="?", split=[]))
+    with pytest.raises(CheckpointError, match="executor: what it says of the sessions it was trained with"):
+        trained_with(folder)
 
 
 def test_a_corrupt_promotion_file_is_kept_and_named(tmp_path: Path) -> None:

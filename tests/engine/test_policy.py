@@ -16,8 +16,11 @@ from data.checkpoint import CheckpointError, load, save
 from data.features import Normaliser, slot_inputs
 from data.profile import ARENA_PROFILE
 from data.schema import NO_TARGET, Observation, Status, Tracks
+from engine.evaluate import _Worker, evaluate
 from engine.motor import Motor
 from engine.policy import Policy, PolicySettings, load_policy
+from engine.unseen_play import judge_unseen
+from tests.support.policies import as_if_of
 from tests.trainers.synthetic import TICK_NS, session
 from trainers.pressing import PressRule
 
@@ -119,7 +122,9 @@ def test_after_a_gap_it_starts_anew(bundle: Path) -> None:
 def test_what_does_not_fit_is_refused_by_name(bundle: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="not a policy bundle"):
         load_policy(tmp_path)
-    with pytest.raises(CheckpointError, match="keys: made with"):
+    with pytest.raises(
+        CheckpointError, match=r"flier was made for arena; .*: keys: lacks space, .* and has w; choose a policy of this game"
+    ):
         load_policy(bundle, ARENA_PROFILE.model_copy(update={"keys": ("w",)}))
     broken = tmp_path / "broken"
     shutil.copytree(bundle, broken)
@@ -132,6 +137,20 @@ def test_what_does_not_fit_is_refused_by_name(bundle: Path, tmp_path: Path) -> N
     moved = tmp_path / "moved"
     shutil.copytree(bundle, moved)
     assert load_policy(moved).name == "moved"
+
+
+def test_a_policy_of_another_game_neither_flies_the_arena_nor_is_judged_there(bundle: Path, tmp_path: Path) -> None:
+    theirs = as_if_of(bundle, tmp_path / "theirs", ARENA_PROFILE.model_copy(update={"name": "mine"}))
+    told = r"theirs plays mine, not the arena: .*secondseat evaluate --policy theirs --no-fly --session"
+    with pytest.raises(ValueError, match=told):
+        evaluate(theirs, 2, ("state",), workers=1, ticks=20)
+    with pytest.raises(ValueError, match=told):
+        judge_unseen(theirs, 0.1)
+    with pytest.raises(ValueError, match=told):
+        _Worker(theirs, "classic").policy  # noqa: B018
+    before = as_if_of(bundle, tmp_path / "before", ARENA_PROFILE.model_copy(update={"keys": ARENA_PROFILE.keys[:-1]}))
+    with pytest.raises(CheckpointError, match="keys: has r"):
+        evaluate(before, 2, ("state",), workers=1, ticks=20)
 
 
 def test_a_policy_of_other_arena_rules_is_refused(bundle: Path, tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
-"""A tiny policy, trained for a few seconds on made-up sessions."""
+"""A tiny policy, trained for a few seconds on made-up sessions; and the same one as if it were another game's."""
 
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
+from typing import Any
 
+from data.checkpoint import load, save
+from data.models import LEVELS
+from data.profile import GameProfile
 from tests.trainers.synthetic import session
 
 
@@ -27,3 +32,18 @@ def train_tiny(folder: Path) -> Path:
     assert result.policy is not None
     assert not list(folder.glob("*/folds"))
     return result.policy
+
+
+def as_if_of(bundle: Path, folder: Path, profile: GameProfile, **more: Any) -> Path:
+    """A copy of a bundle in ``folder`` that says it was made with this profile; ``more`` for its cards."""
+    shutil.copytree(bundle, folder)
+    (folder / "profile.json").write_text(profile.model_dump_json(), "utf-8")
+    said = {
+        "profile": profile.model_dump(mode="json"),
+        "keys": list(profile.keys),
+        "classes": list(profile.class_names()),
+    }
+    for level in LEVELS:
+        found = load(folder / level)
+        save(folder / level, found.tensors, {**found.card, **said, **more})
+    return folder

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from data.metadata import Source
-from data.profile import ARENA_PROFILE
+from data.profile import ARENA_PROFILE, GameProfile
 from data.schema import Action, Frame, Image, InputEvent, Observation, Status, Step, Tracks
 from data.session import SessionWriter
+from data.steps import Steps
 
 START_NS = 5_000_000_000
 FRAME_NS = 33_000_000
@@ -81,3 +82,16 @@ def write_session(workspace: Path, frames: int = 60, *, state: str = "saved", fl
             writer.flush()
     writer.close(state)
     return writer.folder
+
+
+def write_play(workspace: Path, steps: Steps, profile: GameProfile = ARENA_PROFILE) -> str:
+    """A saved session of such steps of a demonstrator, each with a picture; its id."""
+    source = Source(kind="screen", description="made up")
+    writer = SessionWriter.create(workspace, "play", profile, source, 20.0, (64, 48), start_ns=int(steps.time_ns[0]))
+    for row in range(len(steps)):
+        seen = steps.observation(row)
+        x, y = (float(v) for v in steps.action_xy[row])
+        writer.write_frame(Frame(seen.frame_number, seen.frame_time_ns, picture(row % 128)))
+        writer.write_step(Step(seen, Action(x, y, steps.onsets(row), frozenset()), "demonstrator", "rule"))
+    writer.close("saved")
+    return writer.id

@@ -106,7 +106,7 @@ def test_an_evaluation_is_flown_in_its_look_and_keeps_it(tmp_path: Path, monkeyp
         return [EpisodeResult(task.seed, 1, float(task.pilot == "expert"), {"kills": 0.0}) for task in tasks]
 
     monkeypatch.setattr(evaluation, "_fly", fly)
-    monkeypatch.setattr("engine.policy.load_policy", lambda path: None)
+    monkeypatch.setattr("engine.policy.load_arena_policy", lambda path: None)
     for rungs, kept in ((("state", "pixels"), "neon"), (("state",), "")):
         evaluation.keep(tmp_path / str(len(rungs)), evaluation.evaluate(tmp_path / "p", 2, rungs, look="neon"))
         found, wrong = read_evaluations(tmp_path / str(len(rungs)))

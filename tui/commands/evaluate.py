@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.commands.invocation import UsageError, new_app, say, say_json, settings_of, table, workspace_of
+from tui.commands.invocation import UsageError, new_app, say, say_json, say_notice, settings_of, table, workspace_of
 from tui.commands.options import Json, Look, Policy
 
 if TYPE_CHECKING:
-    from data.steps import Steps
-    from data.workspace import Workspace
+    from collections.abc import Mapping, Sequence
+
     from engine.evaluate import Evaluation, Rung
     from engine.scoreboard_figures import Scoreboard
+    from engine.unseen_play import RecordedPlay
     from tui.commands.running import StatusLine
 
 app = new_app("Score a policy.")
@@ -56,8 +57,9 @@ def evaluate(
     if look is not None and not (fly and "pixels" in chosen):
         raise UsageError("evaluate --look: only the rung pixels sees what is drawn; fly it, or leave --look out")
     drawn = look or settings_of(context).arena.look
+    play = _recorded(workspace.root, path, sessions) if sessions else None
     evaluation = _fly(path, episodes, chosen, first_seed, workers, drawn, line) if fly else None
-    board = _judge(workspace, path, minutes, sessions or [], line) if judged else None
+    board = _judge(path, minutes, play, line) if judged else None
     line.end()
     if evaluation is not None:
         from engine.evaluate import keep
@@ -98,24 +100,27 @@ def _fly(policy: Path, episodes: int, rungs: list[Rung], first_seed: int | None,
     return run(policy, episodes, rungs, first_seed, workers=workers, report=ProgressLine(line), look=look)
 
 
-def _judge(workspace: Workspace, policy: Path, minutes: float, sessions: list[str], line: StatusLine) -> Scoreboard:
+def _recorded(workspace: Path, policy: Path, sessions: list[str]) -> RecordedPlay:
+    """Before anything is flown: what does not fit is told at once."""
+    from engine.unseen_play import recorded_play
+
+    play = recorded_play(workspace, policy, sessions)
+    for note in play.notes:
+        say_notice(note)
+    return play
+
+
+def _judge(policy: Path, minutes: float, play: RecordedPlay | None, line: StatusLine) -> Scoreboard:
     from tui.commands.running import ProgressLine
 
-    if not sessions:
+    if play is None:
         from engine.unseen_play import judge_unseen
 
         return judge_unseen(policy, minutes, ProgressLine(line))
-    from data.catalog import find
-    from data.labels import labelled
-    from data.session import open_session
     from engine.policy import load_policy
     from engine.scoreboard import judge
 
-    found: list[Steps] = []
-    for folder in [find(workspace.root, name) for name in sessions]:
-        with open_session(folder) as session:
-            found.append(labelled(session.steps(), folder))
-    return judge(load_policy(policy), found, ", ".join(sessions), report=ProgressLine(line))
+    return judge(load_policy(policy), play.sessions, play.name, report=ProgressLine(line))
 
 
 def _say_levels(board: Scoreboard) -> None:
@@ -187,6 +192,25 @@ def _say_levels(board: Scoreboard) -> None:
         ("causality", _figure(board.causality), "0 a copycat", "points that move when pictures are swapped"),
     ]
     say(table(("figure", "policy", "without skill", ""), rows))
+    for line in [*(confusion_lines(board.mode.confusion) if board.mode is not None else []), *sweep_lines(board.lag_sweep)]:
+        say(line)
+
+
+def confusion_lines(confusion: Sequence[Sequence[int]]) -> list[str]:
+    """Seconds by the mode that was meant (rows) and the one that the policy said, of the modes that occur; within 80 columns."""
+    from data.vocabulary import MODES
+
+    used = [i for i in range(len(MODES)) if any(confusion[i]) or any(row[i] for row in confusion)]
+    rows = [(MODES[i].lower(), *(confusion[i][j] for j in used)) for i in used]
+    return table(("mode meant / said", *(MODES[i].lower() for i in used)), rows).splitlines()
+
+
+def sweep_lines(sweep: Mapping[int, float]) -> list[str]:
+    """F1 of left clicks in the very tick, under the ticks by which the policy would be late; within 80 columns."""
+    if not sweep:
+        return []
+    figures = "".join(f"{'-' if value != value else f'{value:.2f}':>5}" for value in sweep.values())
+    return [f"ticks late{''.join(f'{lag:>+5}' if lag else '    0' for lag in sweep)}", f"click F1  {figures}"]
 
 
 def _again(value: float) -> str:

@@ -23,7 +23,7 @@ Preset = Annotated[
     Literal["auto", "small", "standard", "large"] | None,
     typer.Option("--preset", help="schedule by the amount of play: small under 50 min, large over 100; without: as [training] says"),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="go on with the newest run")]
+Resume = Annotated[bool, typer.Option("--resume", help="go on with the newest run of this game, or with the one of --name")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="seed of everything random")]
 Game = Annotated[str, typer.Option("--game", metavar="GAME", help="whose sessions to learn from; without: the game that is played")]
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="name of the run and of the policy; without: the time")]

@@ -1,0 +1,125 @@
+"""Where the runs of a training lie: fresh folders, those that are gone on with, and those that a policy is made of.
+
+A run counts by when its model was written, never by its name, and only for the game that it was made for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from data.checkpoint import Checkpoint, CheckpointError, checkpoints, newest_whole, read_card, refuse_mismatch
+from data.models import LEVELS, Level, check_name, list_runs, models_dir, new_runs, write_policy
+from data.profile import ARENA_PROFILE, GameProfile
+
+
+def rules_of(profile: GameProfile) -> dict[str, int]:
+    """The version of the embedded game's rules, for the card; another game's is its own affair."""
+    if profile.name != ARENA_PROFILE.name:
+        return {}
+    from league.arena.skirmish import RULES_VERSION
+
+    return {"rules_version": RULES_VERSION}
+
+
+def run_dirs(
+    target: Path, levels: Sequence[Level], profile: GameProfile, name: str = "", resume: bool = False
+) -> tuple[dict[Level, Path], list[str]]:
+    """A folder for the run of each level, and what is to be said of it.
+
+    With ``resume``: the run of that name, else of each level the newest of this game that can be gone on with, and for all three those of
+    one training: what it had not begun when it was stopped is begun now. Raises CheckpointError for a run of another game, and for a name
+    that is none.
+    """
+    if not resume:
+        return new_runs(target, levels, name), []
+    if name:
+        check_name(name)
+    known = {level: [] if name else _resumable(target, level, profile) for level in levels}
+    newest = name or max(((written, run.name) for runs in known.values() for written, run in runs), default=(0, ""))[1]
+    found: dict[Level, Path] = {}
+    for level in levels:
+        run = models_dir(target) / level / newest
+        there = bool(newest) and run.is_dir()
+        newest_card = _newest(run) if there else None
+        wrong = _misfit(*newest_card, level, profile) if newest_card is not None else ""
+        if wrong and name:
+            raise CheckpointError(f"--resume --name {name}: {level}/{name} {wrong}; give another --name, or leave --resume out")
+        if there and not wrong:
+            found[level] = run
+        elif known[level]:
+            found[level] = max(known[level])[1]
+    missing: list[Level] = [level for level in levels if level not in found]
+    if not missing:
+        return found, []
+    what = f"run {name}" if name else f"run of {profile.name}"
+    notes = [f"{level}: there is no {what} to go on with; it is begun" for level in missing]
+    return found | new_runs(target, missing, newest), notes
+
+
+def bundle(target: Path, profile: GameProfile, trained: Mapping[Level, Path], name: str = "") -> tuple[Path | None, tuple[str, ...]]:
+    """A policy of the models that were just ``trained`` and, of the other levels, the newest of this game; or None and the levels that
+    have none. Raises CheckpointError."""
+    chosen = dict(trained)
+    for level in LEVELS:
+        if level not in chosen:
+            models = [run.path / "best_model" for run in reversed(list_runs(target, level)) if not run.problem]
+            found, _ = newest_whole([path for path in models if not _misfit(path, read_card(path), level, profile)])
+            if found is not None:
+                chosen[level] = found.path
+    if missing := tuple(level for level in LEVELS if level not in chosen):
+        return None, missing
+    return write_policy(policy_folder(target, name), chosen, profile, detector_files(profile, target)), ()
+
+
+def policy_folder(target: Path, name: str = "") -> Path:
+    """Where a new policy goes: by its name, else by the time."""
+    base = models_dir(target) / "policies"
+    base.mkdir(parents=True, exist_ok=True)
+    wanted = name or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return next(p for p in (base / wanted, *(base / f"{wanted}-{n}" for n in range(2, 1000))) if not p.exists())
+
+
+def detector_files(profile: GameProfile, workspace: Path) -> list[Path]:
+    """The detector that the policy will fly with travels with it."""
+    if not profile.detector:
+        return []
+    from engine.perception.card import weights_path
+
+    weights = weights_path(profile, workspace)
+    return [p for p in (weights, weights.with_suffix(".json")) if p.is_file()] if weights is not None else []
+
+
+def _resumable(target: Path, level: Level, profile: GameProfile) -> list[tuple[int, Path]]:
+    """The runs of this game that have a checkpoint to go on from, and when it was written (ns)."""
+    base = models_dir(target) / level
+    found: list[tuple[int, Path]] = []
+    for run in base.iterdir() if base.is_dir() else ():
+        newest = _newest(run)
+        if newest is not None and not _misfit(*newest, level, profile):
+            found.append((newest[0].with_suffix(".safetensors").stat().st_mtime_ns, run))
+    return found
+
+
+def _newest(run: Path) -> tuple[Path, dict[str, Any]] | None:
+    """A run's newest checkpoint whose card can be read, with the card."""
+    for path in checkpoints(run):
+        with contextlib.suppress(CheckpointError):
+            return path, read_card(path)
+    return None
+
+
+def _misfit(path: Path, card: dict[str, Any], level: Level, profile: GameProfile) -> str:
+    """Why a checkpoint is none of this level of the game as it is now; empty when it is one."""
+    theirs = cast("dict[str, Any]", card.get("profile") or {}).get("name")
+    if theirs != profile.name:
+        return f"is of {theirs}, not {profile.name}"
+    try:
+        refuse_mismatch(Checkpoint({}, card, path), profile, level)
+    except CheckpointError as error:
+        return f"is not of {profile.name} as it is now ({error})"
+    made, today = card.get("rules_version"), rules_of(profile).get("rules_version")
+    return f"learnt by rules {made}, here they are {today}" if made not in (None, today) else ""
