@@ -58,7 +58,7 @@ def equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 def test_it_learns_what_the_teacher_does_and_beats_the_baselines(tmp_path: Path) -> None:
-    result = imitate(DATA, dataclasses.replace(SMALL, epochs=10, learning_rate=1e-2, patience=0), tmp_path)
+    result = imitate(DATA, dataclasses.replace(SMALL, epochs=20, learning_rate=2e-2, learning_rate_decay=0.95, patience=0), tmp_path)
     for head in ("move_x", "fire"):
         figures = result.figures[head]
         assert figures.accuracy is not None
@@ -223,7 +223,16 @@ def test_a_policy_made_for_something_else_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"epochs": 0}, {"batch_size": 0}, {"learning_rate": 0.0}, {"validation_share": 1.0}, {"hidden": 0}, {"patience": -1}]
+    "wrong",
+    [
+        {"epochs": 0},
+        {"batch_size": 0},
+        {"learning_rate": 0.0},
+        {"learning_rate_decay": 1.1},
+        {"validation_share": 1.0},
+        {"hidden": 0},
+        {"patience": -1},
+    ],
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ImitationError, match=f"imitation settings: {next(iter(wrong))}"):
@@ -232,3 +241,21 @@ def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_the_defaults_are_two_epochs_of_64() -> None:
     assert (ImitationSettings().epochs, ImitationSettings().batch_size, len(HEAD_NAMES)) == (2, 64, 7)
+
+
+def test_the_learning_rate_grows_with_the_batch_and_falls_by_the_epoch(tmp_path: Path) -> None:
+    settings = ImitationSettings(batch_size=256, learning_rate=0.01, learning_rate_decay=0.5)
+    assert [settings.learning_rate_in(epoch) for epoch in (1, 2, 3)] == pytest.approx([0.02, 0.01, 0.005])
+    assert ImitationSettings().learning_rate_in(1) == ImitationSettings().learning_rate
+    taken: list[float] = []
+    step = torch.optim.Adam.step
+
+    def spy(self: torch.optim.Adam, *args: Any, **how: Any) -> Any:
+        taken.append(self.param_groups[0]["lr"])
+        return step(self, *args, **how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.optim.Adam, "step", spy)
+        imitate(DATA, dataclasses.replace(SMALL, epochs=2), tmp_path)
+        imitate(DATA, dataclasses.replace(SMALL, epochs=3), tmp_path, resume=True)
+    assert [*dict.fromkeys(taken)] == pytest.approx([SMALL.learning_rate_in(epoch) for epoch in (1, 2, 3)])

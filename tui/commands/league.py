@@ -82,7 +82,7 @@ def imitate_(
     pilot_matches: PilotMatches = 500,
     epochs: Annotated[int, typer.Option("--epochs", min=1, max=10_000, help="times through the data")] = 2,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, max=1_000_000, help="frames in one step")] = 64,
-    lr: Annotated[float, typer.Option("--lr", min=1e-9, max=1.0, help="learning rate")] = 1e-3,
+    lr: Annotated[float, typer.Option("--lr", min=1e-9, max=1.0, help="learning rate at first, for batches of 64")] = 1.4e-3,
     hidden: Annotated[int, typer.Option("--hidden", min=8, max=4096, help="width of the network's two layers")] = 128,
     output: Annotated[str, typer.Option("--output", metavar="FILE", help="the policy; without: models/league/TIME/pi_sup")] = "",
     judge_matches: Annotated[int, typer.Option("--judge-matches", min=0, max=100_000, help="matches against each kind of pilot")] = 400,
