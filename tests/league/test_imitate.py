@@ -73,7 +73,7 @@ def test_it_learns_what_the_teacher_does_and_beats_the_baselines(tmp_path: Path)
     enemy_right[0, FIELD["enemy_dx"]] = 1.0
     assert network.act(enemy_right, greedy=True).action[0, 0] == 2
     assert card["figures"]["heads"]["fire"]["accuracy"] == result.figures["fire"].accuracy
-    assert card["recipe"]["epochs"] == 10
+    assert card["recipe"]["epochs"] == 20
 
 
 def test_frames_that_do_not_count_teach_nothing() -> None:
