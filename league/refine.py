@@ -34,7 +34,7 @@ from league.replay import Replay
 from league.rollout import Match
 from league.runners.base import Runner, RunnerState, network_of, weights_of
 from league.runners.choose import make_runner
-from league.store import Journal, Weights, weights_hash
+from league.store import STATE, Journal, Weights, weights_hash
 from league.trajectories import TrajectoryError, read_arrays, write_arrays
 from league.warm_up import warm_up
 
@@ -88,6 +88,8 @@ def refine(
     settings = settings or RefineSettings()
     if not resume and checkpoints(run_dir):
         raise RefineError(f"{run_dir}: there is a run already; go on with it by --resume, or name another folder")
+    if (run_dir / STATE).exists():
+        raise RefineError(f"{run_dir}: a league lies there, whose {METRICS} this would write into; name another folder")
     load_policy(supervised)  # one that does not fit is told before anything is compiled
     warm_up(report)
     run = _Run(supervised, settings, run_dir, name)
@@ -300,7 +302,7 @@ class _Run:
                 replay = replays.restore(self.run_dir / f"replay_{number}.npz")
                 state = RunnerState(*read_arrays(self.run_dir / f"runner_{number}.npz"))
                 about = self.learner.restore(path)
-                best = self._best(number) if about.get("best") else None
+                best = self._best(number, about) if about.get("best") else None
             except (TrajectoryError, CheckpointError, OSError) as error:
                 if isinstance(error, CheckpointError) and "made with" in str(error):
                     raise
@@ -320,12 +322,12 @@ class _Run:
         if note := self.journal.cut(0):
             self.notes.append(note)
 
-    def _best(self, number: str) -> _Best:
+    def _best(self, number: str, about: dict[str, Any]) -> _Best:
         path = self.run_dir / f"best_{number}.npz"
         weights, head = read_arrays(path)
-        if not isinstance(iteration := head.get("iteration"), int):
-            raise TrajectoryError(f"{path.name}: does not say of which iteration it is; use an earlier one")
-        return _Best(iteration, weights)
+        if head.get("iteration") != about["best"]:
+            raise TrajectoryError(f"{path.name}: is of iteration {head.get('iteration')}, not {about['best']}; use an earlier one")
+        return _Best(about["best"], weights)
 
     def _restore(self, path: Path, about: dict[str, Any], replay: Replay, state: RunnerState) -> None:
         theirs, mine = about.get("settings", {}), _plain(self.fixed)

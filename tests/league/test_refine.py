@@ -231,6 +231,14 @@ def test_what_a_run_did_that_was_killed_before_its_first_checkpoint_is_counted_o
     assert any("cut back" in note for note in made.notes)
 
 
+def test_a_leagues_folder_is_left_alone(supervised: Path, tmp_path: Path) -> None:
+    for name in ("league_state.json", "metrics.jsonl"):
+        (tmp_path / name).write_text("{}\n")
+    with pytest.raises(RefineError, match="a league lies there"):
+        refine(supervised, SETTINGS, tmp_path)
+    assert (tmp_path / "metrics.jsonl").read_text() == "{}\n"
+
+
 def test_schedules_go_by_fresh_frames_however_often_they_are_learnt_from(supervised: Path, tmp_path: Path) -> None:
     often = refine(supervised, replace(SETTINGS, learner_updates=3, iterations=2), tmp_path)
     state = checkpoint.read_card(tmp_path / "checkpoint_epoch_2")["state"]
