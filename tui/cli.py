@@ -52,6 +52,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Look after it": {
         "doctor": Entry("doctor", "what this machine can do: display, hotkeys, detector, disk, and remedies"),
+        "trust": Entry("trust", "a detector from elsewhere (.pt) that you trust: makes it an ONNX file"),
         "config": Entry("config", "path | show | check: the settings in force and where they come from"),
     },
 }

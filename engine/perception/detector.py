@@ -285,5 +285,5 @@ def _pickle_refusal(path: Path) -> str:
     found = f" (it names {', '.join(globals_[:3])}{' and more' if len(globals_) > 3 else ''})" if globals_ else ""
     return (
         f"{path.name} is a PyTorch pickle from elsewhere and was not opened: loading one can run any code{found}. "
-        "Export it to ONNX where you trust it: yolo export model=FILE.pt format=onnx; then name the .onnx file"
+        f"If you trust it: secondseat trust {path.name} makes it an ONNX file; then name that"
     )
