@@ -140,14 +140,29 @@ async def teach(center: ControlCenter, profile: dict[str, Any], epochs: int | No
 
 
 async def evaluate(
-    center: ControlCenter, policy: str = "", episodes: int = 20, rungs: str = "state,emulated,pixels", minutes: float = 3.0, look: str = ""
+    center: ControlCenter,
+    policy: str = "",
+    episodes: int = 20,
+    rungs: str = "state,emulated,pixels",
+    minutes: float = 3.0,
+    look: str = "",
+    sessions: str = "",
 ) -> str:
     """Let a policy fly the arena as a job, and score it; ``rungs`` with commas, ``minutes`` of unseen play judge its levels;
-    ``look``: how it is drawn for the rung "pixels", empty as the settings say."""
+    ``look``: how it is drawn for the rung "pixels", empty as the settings say. With ``sessions`` (ids, beginnings or "last", with
+    commas) nothing is flown: the levels are judged on those recordings, which is all that a policy of another game can do."""
+    from data.models import read_policy
+    from data.profile import ARENA_PROFILE
+    from engine.unseen_play import fitting
     from league.arena.looks import look_named
 
-    drawn = look_named(look or center.settings.arena.look).name
     path = center.policy_path(policy)
+    if names := [name.strip() for name in sessions.split(",") if name.strip()]:
+        folders = await asyncio.to_thread(fitting, center.workspace.root, path, names)
+        return _job(center, "evaluate", f"evaluate {path.name}", {"policy": str(path), "sessions": [folder.name for folder in folders]})
+    if (game := read_policy(path)[1].name) != ARENA_PROFILE.name:
+        raise EngineError(f"{path.name} plays {game}, not the arena: it is judged on recordings alone; name some of {game} as its sessions")
+    drawn = look_named(look or center.settings.arena.look).name
     asked = {"policy": str(path), "episodes": episodes, "rungs": rungs.split(","), "minutes": minutes, "look": drawn}
     return _job(center, "evaluate", f"evaluate {path.name}", asked)
 

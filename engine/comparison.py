@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from data.profile import ARENA_PROFILE
 from engine.scores import Interval, episodes_needed
 
 FOLDER: Final = Path("logs") / "evaluations"
@@ -28,15 +29,16 @@ class KeptRung:
 @dataclass(frozen=True, slots=True)
 class Kept:
     """One evaluation of the workspace. ``levels``: the scoreboard as JSON (``engine.kept_levels`` reads it), empty when none was
-    made. ``episode_s`` and ``seconds`` (how long it took) are 0 where they were not kept."""
+    made. ``episode_s`` and ``seconds`` (how long it took) are 0 where they were not kept. Where nothing was flown there are no
+    ``rungs``, and None stands for all that only a flight has; only the arena has a ``rules_version``."""
 
     id: str
     policy: str
-    rules_version: int
-    episodes: int
-    first_seed: int
-    demonstrator: Interval
-    random: Interval
+    rules_version: int | None
+    episodes: int | None
+    first_seed: int | None
+    demonstrator: Interval | None
+    random: Interval | None
     rungs: tuple[KeptRung, ...]
     levels: dict[str, Any]
     demonstrator_name: str = ""
@@ -44,6 +46,12 @@ class Kept:
     seconds: float = 0.0
     look: str = ""
     """How the arena was drawn; empty where no rung saw pictures, or it was not kept."""
+    game: str = ARENA_PROFILE.name
+
+    @property
+    def play(self) -> str:
+        """What the levels were judged on; empty when they were not, or it was not kept."""
+        return str(self.levels.get("play") or "")
 
     @property
     def at(self) -> str:
@@ -90,13 +98,33 @@ def read_evaluations(workspace: Path) -> tuple[list[Kept], list[str]]:
     return found, wrong
 
 
-def compare(first: Kept, second: Kept, draws: int = 4000) -> list[Difference]:
-    """By rung that both have. Episodes on the same seeds are compared pair by pair, which scatters less.
-
-    Raises ValueError when the two were played by different rules.
-    """
+def refusal(first: Kept, second: Kept, names: tuple[str, str] = ("A", "B")) -> str:
+    """Why the two cannot be compared, under these names; empty when they can."""
+    if first.game != second.game:
+        return f"{names[0]} plays {first.game}, {names[1]} {second.game}: they cannot be compared"
     if first.rules_version != second.rules_version:
-        raise ValueError(f"{first.id} was played by rules {first.rules_version}, {second.id} by {second.rules_version}: not comparable")
+        a, b = (f"rules {kept.rules_version}" for kept in (first, second))
+        return f"{names[0]} was played by {a}, {names[1]} by {b}: they cannot be compared; evaluate both anew"
+    return ""
+
+
+def not_flown(first: Kept, second: Kept, names: tuple[str, str] = ("A", "B")) -> str:
+    """That it cannot be said which of the two flies better, since one or both were not flown; empty when both were."""
+    which = [name for name, kept in zip(names, (first, second), strict=True) if not kept.rungs]
+    if not which:
+        return ""
+    return f"{' and '.join(which)} {'was' if len(which) == 1 else 'were'} not flown: nothing can be said of who flies better"
+
+
+def compare(first: Kept, second: Kept, draws: int = 4000) -> list[Difference]:
+    """By rung that both have, none where one was not flown. Episodes on the same seeds are compared pair by pair, which scatters less.
+
+    Raises ValueError when the two play different games, or were played by different rules.
+    """
+    if why := refusal(first, second, (first.id, second.id)):
+        raise ValueError(why)
+    if first.demonstrator is None or first.random is None or second.demonstrator is None or second.random is None:
+        return []
     scale = (first.demonstrator.value - first.random.value + second.demonstrator.value - second.random.value) / 2
     found: list[Difference] = []
     for rung in first.rungs:
@@ -121,6 +149,8 @@ def compare(first: Kept, second: Kept, draws: int = 4000) -> list[Difference]:
 
 def _kept(name: str, value: Any) -> Kept:
     values = cast("dict[str, Any]", value)
+    if "rungs" not in values and "levels" in values:
+        return _judged(name, values)
     rungs = tuple(
         KeptRung(
             str(r["rung"]),
@@ -145,6 +175,26 @@ def _kept(name: str, value: Any) -> Kept:
         episode_s=float(values.get("episode_s") or 0.0),
         seconds=float(values.get("seconds") or 0.0),
         look=str(values.get("look") or ""),
+    )
+
+
+def _judged(name: str, values: dict[str, Any]) -> Kept:
+    """What was kept where nothing was flown."""
+    rules, levels = values.get("rules_version"), dict(values["levels"])
+    if not levels:
+        raise ValueError("neither flown nor judged")
+    return Kept(
+        id=name,
+        policy=str(values["policy"]),
+        rules_version=None if rules is None else int(rules),
+        episodes=None,
+        first_seed=None,
+        demonstrator=None,
+        random=None,
+        rungs=(),
+        levels=levels,
+        seconds=float(values.get("seconds") or 0.0),
+        game=str(values["game"]),
     )
 
 

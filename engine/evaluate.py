@@ -18,9 +18,11 @@ from engine.runtime.progress import EtaReport, Progress, Report, ignore
 from engine.scores import Interval, mean_interval, normalised_interval
 
 if TYPE_CHECKING:
+    from data.profile import GameProfile
     from engine.bot import Policy
     from engine.lockstep import Actor, EpisodeResult
     from engine.pixels import PixelEyes
+    from engine.scoreboard_figures import Scoreboard
 
 Rung = Literal["state", "emulated", "pixels"]
 RUNGS: Final[tuple[Rung, ...]] = get_args(Rung)
@@ -169,13 +171,33 @@ def evaluate(
 
 def keep(workspace: Path, evaluation: Evaluation, levels: Mapping[str, Any] | None = None) -> Path:
     """Write an evaluation under ``<workspace>/logs/evaluations``, with what was found of its levels; returns the file."""
+    return _keep(workspace, evaluation.policy, evaluation.to_json() | ({"levels": dict(levels)} if levels else {}))
+
+
+def keep_levels(workspace: Path, board: Scoreboard, profile: GameProfile, seconds: float) -> Path:
+    """Write what was found of a policy's levels where nothing was flown, beside the evaluations; ``profile`` is its game's, ``seconds``
+    how long it took. Returns the file."""
+    from engine.training_runs import rules_of
+
+    found: dict[str, Any] = {
+        "policy": board.policy,
+        "game": profile.name,
+        "rules_version": rules_of(profile).get("rules_version"),
+        "play": board.play,
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds": round(seconds, 1),
+        "levels": board.to_json(),
+    }
+    return _keep(workspace, board.policy, found)
+
+
+def _keep(workspace: Path, policy: str, found: Mapping[str, Any]) -> Path:
     from data.files import write_json
 
     folder = workspace / "logs" / "evaluations"
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    path = folder / f"{stamp}_{evaluation.policy}.json"
-    write_json(path, evaluation.to_json() | ({"levels": dict(levels)} if levels else {}))
+    path = folder / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}_{policy}.json"
+    write_json(path, found)
     return path
 
 

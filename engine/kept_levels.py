@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast
 
 Level = Literal["mode", "target", "action"]
@@ -16,6 +16,12 @@ Unit = Literal["share", "px"]
 NAN: Final = float("nan")
 TOLD: Final[Mapping[str, str]] = {"predicted": "predicted, as in flight", "dropped": "dropped: it knows none", "true": "the true one"}
 """What the Executor was told of the target, in words."""
+MAIN: Final[Mapping[Level, tuple[str, str]]] = {
+    "mode": ("balanced accuracy", "mode: balanced accuracy"),
+    "target": ("right where there is one", "target: right"),
+    "action": ("left click, F1 in 2 ticks", "left click, F1 in 2 ticks"),
+}
+"""The figure of each level that sums it up, and what it is called where it stands alone."""
 _MODE: Final = (
     *("seconds", "accuracy", "balanced_accuracy", "majority", "persistence", "second_run", "second_run_balanced"),
     *("persistence_balanced", "recalls", "confusion", "calibration"),
@@ -170,6 +176,26 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
         if onset.name == "mouse_left":
             found.append(Figure("action", "left click, F1 in 2 ticks", onset.f1, bases=(Base("evenly", onset.even),), again=onset.again))
     return [figure for figure in found if math.isfinite(figure.value)]
+
+
+def shown(value: float, unit: Unit = "share") -> str:
+    """0.81, 18 px; "none" for what was not measured."""
+    if not math.isfinite(value):
+        return "none"
+    return f"{value:.0f} px" if unit == "px" else f"{value:.2f}"
+
+
+def main_figures(levels: Mapping[str, Any]) -> dict[Level, Figure]:
+    """The one figure of each level that stands for it where there is room for no more, under its name of ``MAIN``; levels without it are
+    left out."""
+    found = {(figure.level, figure.name): figure for figure in figures(levels)}
+    return {level: replace(found[level, name], name=words) for level, (name, words) in MAIN.items() if (level, name) in found}
+
+
+def in_both(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[Figure, Figure]]:
+    """The figures that were measured of two policies, beside each other."""
+    mine = {(figure.level, figure.name): figure for figure in figures(first)}
+    return [(mine[figure.level, figure.name], figure) for figure in figures(second) if (figure.level, figure.name) in mine]
 
 
 def _point(levels: Mapping[str, Any], told: str) -> Figure:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from data.profile import GameProfile
     from engine.evaluate import Rung
     from engine.scoreboard import Again, SecondRun
     from engine.scoreboard_figures import Scoreboard
@@ -76,35 +77,48 @@ def judge_unseen(policy: Path, minutes: float, report: Report = ignore, pilot: s
 
 @dataclass(frozen=True, slots=True)
 class RecordedPlay:
-    """The steps of recordings with what their labels say, what they are called, and what is to be said of those that the policy was
-    trained with."""
+    """The steps of recordings with what their labels say, what they are called, the policy's game, and what is to be said of those that
+    the policy was trained with."""
 
     sessions: list[Steps]
     name: str
+    profile: GameProfile
     notes: tuple[str, ...] = ()
 
 
-def recorded_play(workspace: Path, policy: Path, names: Sequence[str]) -> RecordedPlay:
-    """Recordings (ids, unambiguous beginnings, or "last") to judge a policy on.
+def fitting(workspace: Path, policy: Path, names: Sequence[str]) -> list[Path]:
+    """The folders of recordings (ids, unambiguous beginnings, or "last") of a policy's game, each once.
 
-    Raises SessionNotFound, CheckpointError, and ValueError for a recording of another game.
+    Raises SessionNotFound, SessionError, CheckpointError, and ValueError for a recording of another game.
     """
     from data.catalog import find
+    from data.metadata import read_metadata
+    from data.models import read_policy
+    from data.same_game import differences
+
+    game = read_policy(policy)[1]
+    found = list(dict.fromkeys(find(workspace, name) for name in names))
+    for folder in found:
+        profile = read_metadata(folder).profile
+        if why := differences(game, profile):
+            named = why if profile.name == game.name else why[:1]
+            raise ValueError(f"{folder.name} does not fit {policy.name}: {'; '.join(named)}; name recordings of {game.name}")
+    return found
+
+
+def recorded_play(workspace: Path, policy: Path, names: Sequence[str]) -> RecordedPlay:
+    """Recordings (ids, unambiguous beginnings, or "last") to judge a policy on. Raises as ``fitting``."""
     from data.labels import labelled
     from data.models import read_policy, trained_with
-    from data.same_game import differences
     from data.session import open_session
 
-    game, trained = read_policy(policy)[1], trained_with(policy)
+    folders, trained = fitting(workspace, policy, names), trained_with(policy)
     found: list[Steps] = []
     shown: list[str] = []
     told: dict[bool, list[str]] = {True: [], False: []}
-    for folder in dict.fromkeys(find(workspace, name) for name in names):
+    for folder in folders:
         with open_session(folder) as session:
             steps, same_play = labelled(session.steps(), folder), {folder.name, *session.metadata.originals()}
-        if why := differences(game, steps.profile):
-            named = why if steps.profile.name == game.name else why[:1]
-            raise ValueError(f"{folder.name} does not fit {policy.name}: {'; '.join(named)}; name recordings of {game.name}")
         known = [trained[name] for name in same_play if name in trained]
         if known:
             told[any(known)].append(folder.name)
@@ -114,7 +128,7 @@ def recorded_play(workspace: Path, policy: Path, names: Sequence[str]) -> Record
     if told[False]:
         was = "was" if len(told[False]) == 1 else "were"
         notes.append(f"{', '.join(told[False])} {was} held out when {policy.name} was trained, to choose its best epoch and thresholds by")
-    return RecordedPlay(found, ", ".join(shown), tuple(notes))
+    return RecordedPlay(found, ", ".join(shown), read_policy(policy)[1], tuple(notes))
 
 
 def second_run(pilot: str, play: Sequence[Steps], exact: Sequence[Sequence[Observation]]) -> SecondRun:

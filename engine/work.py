@@ -10,7 +10,8 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,9 +52,13 @@ def teach(report: Report, workspace: str, profile: Mapping[str, Any], **options:
     return str(train_taught(Path(workspace), GameProfile.model_validate(profile), report=report, **options))
 
 
-def evaluate(report: Report, workspace: str, policy: str, episodes: int = 20, minutes: float = 3.0, **options: Any) -> str:
+def evaluate(
+    report: Report, workspace: str, policy: str, episodes: int = 20, minutes: float = 3.0, sessions: Sequence[str] = (), **options: Any
+) -> str:
     """Fly a policy in the arena, judge its levels on so many minutes of unseen play (0: do not), and keep it all under
-    ``<workspace>/logs/evaluations``."""
+    ``<workspace>/logs/evaluations``. With ``sessions`` nothing is flown: its levels are judged on those recordings."""
+    if sessions:
+        return _judge(report, Path(workspace), Path(policy), sessions)
     from data.progress import part_of
     from engine.evaluate import evaluate as run
     from engine.evaluate import keep
@@ -64,6 +69,22 @@ def evaluate(report: Report, workspace: str, policy: str, episodes: int = 20, mi
     levels = judge_unseen(Path(policy), minutes, part_of(report, share, 1 - share)).to_json() if minutes > 0 else None
     keep(Path(workspace), result, levels)
     return f"normalised score: {result.normalised} from {result.rungs[-1].rung}, {episodes} episodes"
+
+
+def _judge(report: Report, workspace: Path, policy: Path, sessions: Sequence[str]) -> str:
+    from engine.evaluate import keep_levels
+    from engine.policy import load_policy
+    from engine.scoreboard import judge
+    from engine.unseen_play import recorded_play
+
+    began_s = time.monotonic()
+    report(Progress("reading the recordings", 0.0))
+    play = recorded_play(workspace, policy, sessions)
+    for note in play.notes:
+        log.warning("%s", note)
+    board = judge(load_policy(policy), play.sessions, play.name, report=report)
+    keep_levels(workspace, board, play.profile, time.monotonic() - began_s)
+    return "; ".join([f"judged on {board.minutes:.1f} min of {play.name}", "not flown", *play.notes])
 
 
 def perceive(report: Report, workspace: str, session: str, **options: Any) -> str:

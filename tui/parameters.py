@@ -127,9 +127,10 @@ class ArmParameters(Parameters):
 
 
 class EvaluateParameters(Parameters):
-    """A policy is scored in the arena."""
+    """A policy is scored in the arena, or its levels are judged on recordings (``sessions``), which is all that is done then."""
 
     policy: str = Field(default="", max_length=1000, description="name or folder of a policy; empty: the promoted one")
+    sessions: str = Field(default="", max_length=2000, description="to judge on (ids, last, with commas); empty: it flies")
     episodes: int = Field(default=20, ge=2, le=10_000, description="episodes of a minute each, for everybody")
     rungs: Literal["state,emulated,pixels", "state,emulated", "state"] = Field(
         default="state,emulated,pixels", description="how it sees; from pixels is slow, and what counts"

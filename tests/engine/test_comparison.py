@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from engine.comparison import Kept, compare, read_evaluations
-from engine.evaluate import Evaluation, Rung, RungResult, keep
+from data.profile import ARENA_PROFILE, GameProfile
+from engine.comparison import Kept, compare, read_evaluations, refusal
+from engine.evaluate import Evaluation, Rung, RungResult, keep, keep_levels
+from engine.scoreboard_figures import Scoreboard
 from engine.scores import mean_interval, normalised_interval
 
 
@@ -33,6 +36,14 @@ def kept(workspace: Path, made: Evaluation) -> Kept:
     return next(k for k in read_evaluations(workspace)[0] if k.id == path.stem)
 
 
+MINE = ARENA_PROFILE.model_copy(update={"name": "mine"})
+
+
+def judged(workspace: Path, name: str, profile: GameProfile = MINE) -> Kept:
+    path = keep_levels(workspace, Scoreboard(name, f"20261128T100000Z_play_{profile.name}", 4.2, causality=0.8), profile, 3.0)
+    return next(k for k in read_evaluations(workspace)[0] if k.id == path.stem)
+
+
 def test_what_was_kept_comes_back(tmp_path: Path) -> None:
     made = evaluation("one", 0.0)
     found = kept(tmp_path, made)
@@ -44,7 +55,39 @@ def test_what_was_kept_comes_back(tmp_path: Path) -> None:
     assert read_evaluations(tmp_path / "nothing") == ([], [])
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"policy": 1}', "\0\0", '{"rungs": [{}]}'])
+def test_a_judgement_without_a_flight_comes_back_without_any_score(tmp_path: Path) -> None:
+    found, arena = judged(tmp_path, "mine-1"), judged(tmp_path, "arena-1", ARENA_PROFILE)
+    assert (found.policy, found.game, found.play, found.seconds) == ("mine-1", "mine", "20261128T100000Z_play_mine", 3.0)
+    assert (found.levels["minutes"], found.levels["causality"]) == (4.2, 0.8)
+    assert (found.rungs, found.hardest) == ((), None)
+    assert {found.rules_version, found.episodes, found.first_seed, found.demonstrator, found.random} == {None}
+    assert arena.game == "arena"
+    assert arena.rules_version is not None
+    assert len(found.at) == 16
+    value = json.loads((tmp_path / "logs" / "evaluations" / f"{found.id}.json").read_text())
+    assert value["play"] == found.play
+    assert value["time"].startswith(found.at.replace(" ", "T"))
+
+
+def test_without_a_flight_there_is_no_difference_in_flying(tmp_path: Path) -> None:
+    flown, one, other = kept(tmp_path, evaluation("base", 0.0)), judged(tmp_path, "one"), judged(tmp_path, "other")
+    arena = dataclasses.replace(judged(tmp_path, "two", ARENA_PROFILE), rules_version=flown.rules_version)
+    assert compare(one, other) == compare(flown, arena) == compare(arena, flown) == []
+    assert refusal(flown, one) == "A plays arena, B mine: they cannot be compared"
+    with pytest.raises(ValueError, match="cannot be compared"):
+        compare(flown, one)
+
+
+NOT_JUDGED = (
+    '{"levels": {"mode": {}}}',
+    '{"policy": "x", "levels": {"mode": {}}}',
+    '{"policy": "x", "game": "mine", "levels": {}}',
+    '{"policy": "x", "game": "mine", "levels": [1]}',
+    '{"policy": "x", "game": "mine", "levels": {"mode": {}}, "rules_version": "old"}',
+)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"policy": 1}', "\0\0", '{"rungs": [{}]}', *NOT_JUDGED])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: str) -> None:
     kept(tmp_path, evaluation("one", 0.0))
     (tmp_path / "logs" / "evaluations" / "20260101T000000Z_torn.json").write_text(content)
@@ -79,5 +122,5 @@ def test_pairs_need_the_same_seeds_and_scatter_less(tmp_path: Path) -> None:
 def test_other_rules_and_other_rungs(tmp_path: Path) -> None:
     base, only = kept(tmp_path, evaluation("base", 0.0)), kept(tmp_path, evaluation("only", 1.0, rungs=("pixels",)))
     assert [d.rung for d in compare(base, only)] == ["pixels"]
-    with pytest.raises(ValueError, match="not comparable"):
+    with pytest.raises(ValueError, match="cannot be compared"):
         compare(base, dataclasses.replace(only, rules_version=2))

@@ -120,6 +120,27 @@ def keep(
     return path
 
 
+def keep_judged(
+    workspace: Path, name: str, policy: str, skill: float = 0.7, *, game: str = "mine", rules: int | None = None, more: bool = True
+) -> Path:
+    """One file of a judgement without a flight, on a recording of the game, and one ``more``."""
+    play = f"20261128T100000Z_play_{game}" + (f", 20261128T113000Z_play_{game} (learnt from)" if more else "")
+    value: dict[str, Any] = {
+        "policy": policy,
+        "game": game,
+        "rules_version": rules,
+        "play": play,
+        "time": f"{name[:4]}-{name[4:6]}-{name[6:11]}:{name[11:13]}:{name[13:]}",
+        "seconds": 12.0,
+        "levels": {**levels(policy, skill), "play": play, "minutes": 4.2},
+    }
+    folder = workspace / "logs" / "evaluations"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}_{policy}.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
 def interval(value: float, low: float, high: float) -> Interval:
     return Interval(value, low, high, 20)
 

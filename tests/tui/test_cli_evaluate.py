@@ -118,6 +118,11 @@ def test_a_policy_is_judged_on_recordings_of_its_own_game_alone(workspace: Path,
     _, err = told(capsys, "--policy", "theirs", "--no-fly", "--session", mine, "--session", arena, status=1)
     assert f"{arena} does not fit theirs: game arena instead of mine; name recordings of mine" in err
     assert told(capsys, "--policy", "theirs", "--no-fly", "--session", mine)[0].startswith("theirs: each level on 0.1 min of")
+    (path,) = (workspace / "logs" / "evaluations").iterdir()  # kept, though nothing was flown
+    kept = json.loads(path.read_text())
+    assert path.name.endswith("Z_theirs.json")
+    assert (kept["policy"], kept["game"], kept["play"], kept["levels"]["play"]) == ("theirs", "mine", mine, mine)
+    assert kept["rules_version"] is None
     _, err = told(capsys, "--policy", "tiny", "--session", mine, status=1)  # before anything is flown
     assert f"{mine} does not fit tiny: game mine instead of arena" in err
     assert "flying" not in err

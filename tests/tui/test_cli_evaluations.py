@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.test_comparison import evaluation, kept
+from tests.support.evaluations import keep, keep_judged
 from tui import cli
 
 
@@ -41,3 +42,41 @@ def test_list_and_compare(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     status, said = run(capsys, tmp_path, "compare", "better", "nobody")
     assert status == 2
     assert "'nobody'" in said
+
+
+def test_what_was_not_flown_shows_its_levels_and_no_score(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    keep_judged(tmp_path, "20261129T101500Z", "mine-2", 0.74)
+    _, said = run(capsys, tmp_path, "list")
+    head, row = said.splitlines()
+    assert head.split() == ["id", "when", "(UTC)", "policy", "rules", "episodes", "score", "mode", "target", "left", "click"]
+    assert row.split()[4:] == ["not", "flown", "0.74", "0.74", "0.74"]
+    keep_judged(tmp_path, "20261129T080000Z", "mine-1", 0.6)
+    keep(tmp_path, "20261128T140500Z", "night-3")
+    keep(tmp_path, "20261128T120000Z", "looks-only", rungs=("state",), judged=False)
+    _, said = run(capsys, tmp_path, "list")
+    assert said.splitlines()[1].count("not flown") == 3
+    assert said.splitlines()[4].count("not flown") == 2
+    _, said = run(capsys, tmp_path, "list", "--json")
+    first = json.loads(said)[0]
+    assert (first["game"], first["episodes"], first["random"], first["rungs"]) == ("mine", None, None, [])
+    status, said = run(capsys, tmp_path, "compare", "mine-1", "mine-2")
+    assert status == 0
+    assert said.startswith("20261129T080000Z_mine-1 and 20261129T101500Z_mine-2 were not flown: nothing can be said of who flies better\n")
+    assert "mode: balanced accuracy" in said
+    assert "+0.14" in said
+    status, said = run(capsys, tmp_path, "compare", "night-3", "mine-2")
+    assert status == 1
+    assert "20261128T140500Z_night-3 plays arena, 20261129T101500Z_mine-2 mine: they cannot be compared" in said
+    status, said = run(capsys, tmp_path, "compare", "mine-1", "mine-2", "--json")
+    assert "[]" in said
+    assert "note: " in said
+
+
+def test_a_policys_name_is_its_newest_flight(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    keep(tmp_path, "20261128T140500Z", "night-3")
+    keep(tmp_path, "20261128T120000Z", "night-2", 0.5)
+    keep_judged(tmp_path, "20261129T101500Z", "night-3", game="arena", rules=2)
+    _, said = run(capsys, tmp_path, "compare", "night-2", "night-3")
+    assert "pair by pair" in said
+    _, said = run(capsys, tmp_path, "compare", "night-2", "last")
+    assert said.startswith("20261129T101500Z_night-3 was not flown: nothing can be said of who flies better\n")

@@ -13,7 +13,7 @@ from test_pictures import PLAIN, _same_clock, compare  # noqa: F401 - the fixtur
 from textual.pilot import Pilot
 
 from engine.state import EngineState, JobState
-from tests.support.evaluations import keep, some
+from tests.support.evaluations import keep, keep_judged, some
 from tui import theme
 from tui.app import SecondseatApp
 from tui.opening import opener
@@ -100,7 +100,7 @@ async def test_a_new_one_is_asked_for_runs_as_a_job_and_then_stands_in_the_list(
         await pilot.press("n")
         await pilot.pause()
         assert isinstance(app.screen, ParametersForm)
-        await pilot.press("tab", *["backspace"] * 2, "8", "ctrl+r")
+        await pilot.press("tab", "tab", *["backspace"] * 2, "8", "ctrl+r")
         await pilot.pause()
         name, params = center.commands[-1]
         assert name == "evaluate"
@@ -114,6 +114,65 @@ async def test_a_new_one_is_asked_for_runs_as_a_job_and_then_stands_in_the_list(
         await until(lambda: (app.update_all(), len(pane.shown) == 1)[1])
         assert "night-4" in screen_text(app)
         assert "left  K stops it" not in screen_text(app)
+
+
+@pytest.mark.parametrize(("size", "look"), LOOKS)
+async def test_what_was_judged_on_recordings_stands_in_the_list_and_is_opened_and_compared(
+    size: tuple[int, int], look: theme.Look, tmp_path: Path
+) -> None:
+    some(tmp_path)
+    keep_judged(tmp_path, "20261129T101500Z", "mine-2", 0.74)
+    keep_judged(tmp_path, "20261129T080000Z", "mine-1", 0.6, more=False)
+    name = name_of(size, look)
+    async with face(FakeCenter(state_of(tmp_path)), size=size, look=look) as (app, pilot, _):
+        await open_list(app, pilot)
+        compare(f"evaluations_judged_{name}", screen_text(app))
+        await pilot.press("enter")
+        await pilot.pause()
+        compare(f"evaluation_judged_{name}", screen_text(app))
+        await pilot.press("escape", "c")
+        await compared(app)
+        compare(f"evaluations_judged_compared_{name}", screen_text(app))
+        if look is PLAIN:
+            assert screen_text(app).isascii()
+
+
+async def test_what_was_not_flown_is_ordered_filtered_and_compared_with_its_like(tmp_path: Path) -> None:
+    some(tmp_path)
+    keep_judged(tmp_path, "20261129T101500Z", "mine-2")
+    keep_judged(tmp_path, "20261129T090000Z", "night-3", game="arena", rules=2)
+    keep(tmp_path, "20261129T120000Z", "night-4", 0.8)
+    async with face(FakeCenter(state_of(tmp_path))) as (app, pilot, _):
+        pane = await open_list(app, pilot)
+        for column in ("rules", "n", "pixels"):
+            pane.order_by(column)
+            assert pane.shown[-1].policy in ("mine-2", "night-3", "looks-only")
+        pane.order_by("when")
+        await pilot.press("home", "c")
+        two = await compared(app)
+        assert (two.first.id[:9], two.first.policy) == ("20261128T", "night-3"), "the newest that flew, not the newest"
+        await pilot.press("escape", "space", "space", "c")
+        await pilot.pause()
+        assert "A plays arena, B mine: they cannot be compared" in screen_text(app)
+        pane.filter("mine not flown")
+        assert [kept.policy for kept in pane.shown] == ["mine-2"]
+        pane.marked.clear()
+        await pilot.press("c")
+        await pilot.pause()
+        assert "two are compared: mark them with space" in screen_text(app)
+
+
+@pytest.mark.parametrize(("size", "look"), LOOKS)
+async def test_the_form_takes_recordings(size: tuple[int, int], look: theme.Look, tmp_path: Path) -> None:
+    async with face(FakeCenter(state_of(tmp_path)), size=size, look=look) as (app, pilot, center):
+        await open_list(app, pilot)
+        await pilot.press("n")
+        await pilot.pause()
+        compare(f"evaluate_form_{name_of(size, look)}", screen_text(app))
+        await pilot.press("tab", *"last,20261128T10", "ctrl+r")
+        await pilot.pause()
+        name, params = center.commands[-1]
+        assert (name, params["sessions"]) == ("evaluate", "last,20261128T10")
 
 
 async def test_the_running_one_is_stopped_after_a_question(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from data.profile import ARENA_PROFILE
 from data.settings import Settings
 from data.workspace import Workspace
 from engine.commands import COMMANDS
@@ -131,6 +132,9 @@ def test_the_engine_evaluates_in_the_settings_look_unless_told(tmp_path: Path) -
     center = cast(
         "Any", SimpleNamespace(jobs=jobs, workspace=Workspace(tmp_path), settings=settings, policy_path=lambda name: tmp_path / "p")
     )
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "policy.json").write_text("{}")
+    (tmp_path / "p" / "profile.json").write_text(ARENA_PROFILE.model_dump_json())
     asyncio.run(COMMANDS["evaluate"](center))
     asyncio.run(COMMANDS["evaluate"](center, look="neon"))
     assert [arguments["look"] for arguments in started] == ["amber", "neon"]

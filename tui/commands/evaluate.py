@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +58,7 @@ def evaluate(
     if look is not None and not (fly and "pixels" in chosen):
         raise UsageError("evaluate --look: only the rung pixels sees what is drawn; fly it, or leave --look out")
     drawn = look or settings_of(context).arena.look
+    began_s = time.monotonic()
     play = _recorded(workspace.root, path, sessions) if sessions else None
     evaluation = _fly(path, episodes, chosen, first_seed, workers, drawn, line) if fly else None
     board = _judge(path, minutes, play, line) if judged else None
@@ -65,6 +67,11 @@ def evaluate(
         from engine.evaluate import keep
 
         keep(workspace.root, evaluation, board.to_json() if board is not None else None)
+    elif board is not None:
+        from data.profile import ARENA_PROFILE
+        from engine.evaluate import keep_levels
+
+        keep_levels(workspace.root, board, play.profile if play is not None else ARENA_PROFILE, time.monotonic() - began_s)
     if page is not None and board is not None:
         from engine.scoreboard_page import draw
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.commands.invocation import UsageError, new_app, say, say_json, table, workspace_of
+from tui.commands.invocation import UsageError, new_app, say, say_json, say_notice, table, workspace_of
 from tui.commands.options import Json
 
 if TYPE_CHECKING:
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 
     from engine.comparison import Kept
 
-app = new_app("Scores that were kept. ID is an evaluation's id, a beginning that no other has, `last`, or a policy's name.")
+app = new_app(
+    "Scores that were kept. ID is an evaluation's id, a beginning that no other has, `last`, or a policy's name: its newest flight."
+)
 
 
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """All evaluations, newest first."""
     from engine.comparison import read_evaluations
+    from engine.kept_levels import MAIN, main_figures, shown
 
     found, wrong = read_evaluations(workspace_of(context).root)
     if as_json:
@@ -29,11 +32,17 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
         return
     if found:
         rungs = list(dict.fromkeys(r.name for kept in found for r in kept.rungs))
-        rows = [
-            (kept.id, kept.at, kept.policy, kept.rules_version, kept.episodes, *(_normalised(kept, rung) for rung in rungs))
-            for kept in found
-        ]
-        say(table(("id", "when (UTC)", "policy", "rules", "episodes", *rungs), rows))
+        rows: list[tuple[object, ...]] = []
+        for kept in found:
+            levels = main_figures(kept.levels)
+            rows.append(
+                (
+                    *(kept.id, kept.at, kept.policy, kept.rules_version or "", kept.episodes or ""),
+                    *(_normalised(kept, rung) for rung in rungs or [""]),
+                    *(shown(levels[level].value) if level in levels else "" for level in MAIN),
+                )
+            )
+        say(table(("id", "when (UTC)", "policy", "rules", "episodes", *(rungs or ["score"]), "mode", "target", "left click"), rows))
     else:
         say("no evaluation yet; make one: secondseat evaluate")
     for line in wrong:
@@ -50,15 +59,19 @@ def compare(
     """Is the second better than the first? By rung, with a 95 % interval; "not enough evidence" is an answer, and then it says how
     many episodes a side would do."""
     from engine.comparison import compare as run
+    from engine.comparison import not_flown
 
     root = workspace_of(context).root
     one, other = _find(root, first), _find(root, second)
-    found = run(one, other)
+    found, missing = run(one, other), not_flown(one, other, (one.id, other.id))
     if as_json:
+        if missing:
+            say_notice(missing)
         say_json([dataclasses.asdict(difference) | {"verdict": difference.verdict} for difference in found])
         return
     if not found:
-        say(f"{one.id} and {other.id} have no rung in common")
+        say(missing or f"{one.id} and {other.id} have no rung in common")
+        _say_levels(one, other)
         return
     rows = [
         (
@@ -77,7 +90,25 @@ def compare(
 
 def _normalised(kept: Kept, rung: str) -> str:
     found = kept.rung(rung)
-    return str(found.normalised) if found is not None else ""
+    return str(found.normalised) if found is not None else "not flown"
+
+
+def _say_levels(one: Kept, other: Kept) -> None:
+    """The figures of the levels that both have; on one play each, so without a verdict."""
+    from engine.kept_levels import in_both, shown
+
+    both = in_both(one.levels, other.levels)
+    if not both:
+        say("nor have they a figure of a level in common")
+        return
+    say("each level, on one play each, without intervals: a hint, no verdict")
+    for kept in (one, other):
+        say(f"  {kept.policy}: {kept.play or 'unseen play'}")
+    rows = [
+        (f"{a.level}: {a.name}", shown(a.value, a.unit), shown(b.value, b.unit), f"{b.value - a.value:+.{0 if a.unit == 'px' else 2}f}")
+        for a, b in both
+    ]
+    say(table(("figure", one.policy, other.policy, "change"), rows))
 
 
 def _find(root: Path, name: str) -> Kept:
@@ -88,7 +119,7 @@ def _find(root: Path, name: str) -> Kept:
         return found[0]
     by_policy = [kept for kept in found if kept.policy == name]
     if by_policy:
-        return by_policy[0]
+        return next((kept for kept in by_policy if kept.rungs), by_policy[0])
     by_id = [kept for kept in found if kept.id.startswith(name)]
     if len(by_id) == 1:
         return by_id[0]

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from data.vocabulary import MODES
 from engine import kept_levels
-from engine.comparison import Difference, Kept, KeptRung
-from engine.kept_levels import Figure, Level, number
+from engine.comparison import Difference, Kept, KeptRung, not_flown
+from engine.kept_levels import Figure, Level, number, shown
 from engine.scores import Interval
 from tui.bars import beside, columns, figure, gain_bar, heat, interval_bar, share_bar
 from tui.moments import moment
@@ -39,13 +39,26 @@ def drawn(kept: Kept) -> str:
     return f", look {printable(kept.look)}" if kept.look not in ("", "classic") else ""
 
 
+def summed_up(kept: Kept) -> str:
+    """By which rules, or of which game, and how often it flew: ``rules 2, 20 episodes``; ``game mine, not flown``."""
+    rules = f"rules {kept.rules_version}" if kept.rules_version is not None else f"game {printable(kept.game)}"
+    return f"{rules}, not flown" if kept.episodes is None else f"{rules}, {kept.episodes} episodes"
+
+
+def played(kept: Kept) -> str:
+    """What its levels were judged on: ``5.0 min of unseen play``."""
+    minutes, play = number(kept.levels, "minutes"), printable(kept.play) or "unseen play"
+    return f"{minutes:.1f} min of {play}" if math.isfinite(minutes) else play
+
+
 def about(kept: Kept, look: Look) -> list[Text]:
     """Who was judged, when, by which rules, against whom."""
     palette = look.palette
     head = Text.assemble((printable(kept.policy), "bold"), (f"  {kept.at} UTC", palette.dim), no_wrap=True)
-    facts = f"rules {kept.rules_version}, {kept.episodes} episodes"
+    facts = summed_up(kept)
     facts += f" of {kept.episode_s:.0f} s" if kept.episode_s else ""
-    facts += f", worlds from {kept.first_seed}{drawn(kept)}"
+    facts += f", worlds from {kept.first_seed}" if kept.first_seed is not None else ""
+    facts += drawn(kept)
     facts += f", took {moment(kept.seconds, fine=False)}" if kept.seconds else ""
     return [head, Text(facts, palette.dim, no_wrap=True)]
 
@@ -53,6 +66,9 @@ def about(kept: Kept, look: Look) -> list[Text]:
 def ladder(kept: Kept, width: int, look: Look) -> list[Text]:
     """A rung a line: the normalised score with its interval, drawn between random and the demonstrator."""
     palette = look.palette
+    if kept.random is None or kept.demonstrator is None:
+        words = "  not flown, so without a score: its levels alone were judged"
+        return [_title("Flown: from what it sees", look), Text(words, palette.dim, no_wrap=True)]
     roomy = width >= 110
     bar = max(12, min(60, width - (84 if roomy else 46)))
     who = printable(kept.demonstrator_name) or "the demonstrator"
@@ -84,15 +100,24 @@ def page(kept: Kept, width: int, look: Look) -> list[Text]:
             Text("  The levels were not judged: this evaluation only flew. A new one judges them on unseen play.", look.palette.warn)
         )
         return lines
-    minutes, play = number(kept.levels, "minutes"), printable(str(kept.levels.get("play", "unseen play")))
-    judged = f"Each level on {minutes:.1f} min of {play}" if math.isfinite(minutes) else f"Each level on {play}"
-    lines.append(Text(judged, "bold", no_wrap=True))
-    signs = f"  {look.glyphs.good} above what needs no skill, {look.glyphs.failed} not above it; {look.glyphs.separator} is where it lies"
-    lines.append(Text(signs, look.palette.dim, no_wrap=True))
+    lines += [*wrapped(Text(f"Each level on {played(kept)}", "bold"), width), signs(look)]
     lines += summary(kept.levels, width, look)
     for block in (_mode(kept.levels, width, look), _sure(kept.levels, look, width), _executor(kept.levels, width, look)):
         lines += [Text(), *block] if block else []
     return lines
+
+
+def signs(look: Look) -> Text:
+    """What the signs and strokes of the figures mean."""
+    glyphs = look.glyphs
+    words = f"  {glyphs.good} above what needs no skill, {glyphs.failed} not above it; {glyphs.separator} is where it lies"
+    return Text(words, look.palette.dim, no_wrap=True)
+
+
+def brief(kept: Kept, width: int, look: Look) -> list[Text]:
+    """One figure of each level on a line, for where there is no room for the page."""
+    lines = [figure_lines(found, width, look)[0] for found in kept_levels.main_figures(kept.levels).values()]
+    return [*lines, signs(look)] if lines else []
 
 
 def summary(levels: Mapping[str, Any], width: int, look: Look) -> list[Text]:
@@ -132,10 +157,6 @@ def _against(found: Figure) -> list[str]:
         if bases
     ]
     return [*out, f"{shown(found.again, found.unit)} the demonstrator again"] if math.isfinite(found.again) else out
-
-
-def shown(value: float, unit: str) -> str:
-    return f"{value:.0f} px" if unit == "px" and math.isfinite(value) else figure(value)
 
 
 def _mode(levels: Mapping[str, Any], width: int, look: Look) -> list[Text]:
@@ -277,6 +298,8 @@ def _title(text: str, look: Look) -> Text:
 def verdict(first: Kept, second: Kept, found: Sequence[Difference], look: Look) -> tuple[str, str, str]:
     """Sign, words and style: whether the second flies better than the first, by the hardest rung that both have."""
     glyphs, palette = look.glyphs, look.palette
+    if not found and (missing := not_flown(first, second)):
+        return glyphs.needs, missing, palette.warn
     if not found:
         return glyphs.needs, "They have no rung in common that was flown twice or more: nothing can be said", palette.warn
     last = found[-1]
@@ -298,9 +321,9 @@ def comparison(first: Kept, second: Kept, found: Sequence[Difference], width: in
     lines: list[Text] = []
     for letter, kept in (("A", first), ("B", second)):
         line = Text.assemble((f"{letter} ", "bold"), (printable(kept.policy), "bold"), no_wrap=True)
-        line.append(f"  {kept.at} UTC, rules {kept.rules_version}, {kept.episodes} episodes{drawn(kept)}", palette.dim)
+        line.append(f"  {kept.at} UTC, {summed_up(kept)}{drawn(kept)}", palette.dim)
         lines.append(line)
-    lines += [Text(), *wrapped(Text(f"{sign} {words}.", f"{style} bold"), width), Text()]
+    lines += [Text(), *wrapped(Text(f"{sign} {words}.", f"{style} bold"), width), *([Text()] if found else [])]
     bar = max(16, min(48, width - 40))
     reach = max(0.25, max((max(abs(d.gain.low), abs(d.gain.high)) for d in found), default=0.0))
     for difference in found:
@@ -324,7 +347,7 @@ def comparison(first: Kept, second: Kept, found: Sequence[Difference], width: in
         lines.append(Text(f"        {sign} {difference.verdict}{needed}", style, no_wrap=True))
     if found:
         lines += [Text(line, palette.dim) for line in _how(first, second, found[0])]
-    return [*lines, *_levels_of_two(first, second, look)]
+    return [*lines, *_levels_of_two(first, second, width, look)]
 
 
 def _how(first: Kept, second: Kept, found: Difference) -> list[str]:
@@ -339,14 +362,16 @@ def _how(first: Kept, second: Kept, found: Difference) -> list[str]:
     return [f"95 % bootstrap over {n} episodes; 0 random, 1 the demonstrator", how]
 
 
-def _levels_of_two(first: Kept, second: Kept, look: Look) -> list[Text]:
+def _levels_of_two(first: Kept, second: Kept, width: int, look: Look) -> list[Text]:
     palette = look.palette
-    mine = {(f.level, f.name): f for f in kept_levels.figures(first.levels)}
-    both = [(mine[f.level, f.name], f) for f in kept_levels.figures(second.levels) if (f.level, f.name) in mine]
+    both = kept_levels.in_both(first.levels, second.levels)
     if not both:
         missing = " and ".join(letter for letter, kept in (("A", first), ("B", second)) if not kept.levels)
         return [Text(), Text(f"The levels cannot be compared: those of {missing} were not judged", palette.dim)] if missing else []
     lines = [Text(), _title("Each level (one play each, without intervals: a hint, no verdict)", look)]
+    if first.play != second.play:
+        for letter, kept in (("A", first), ("B", second)):
+            lines += wrapped(Text(f"  {letter} on {played(kept)}", palette.dim), width)
     lines.append(Text(f"  {'':<36}{'A':>7}{'B':>8}{'change':>9}", palette.dim, no_wrap=True))
     for a, b in both:
         change = b.value - a.value

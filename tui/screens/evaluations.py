@@ -8,14 +8,14 @@ from pathlib import Path
 
 from rich.text import Text
 
-from engine.comparison import Kept, read_evaluations
+from engine.comparison import Kept, read_evaluations, refusal
 from engine.state import EngineState
 from tui.bars import figure, interval_bar
 from tui.panes.base import LinesPane
 from tui.panes.log import printable
 from tui.pump import one_line
 from tui.screens import evaluation_deeds
-from tui.screens.evaluation_parts import drawn, values
+from tui.screens.evaluation_parts import brief, drawn, played, summed_up, values
 from tui.screens.table import Column, TablePane, TableScreen
 
 LADDER = ("state", "emulated", "pixels")
@@ -53,21 +53,24 @@ class EvaluationsPane(TablePane[Kept]):
         return row.id
 
     def haystack(self, row: Kept) -> str:
-        judged = "judged" if row.levels else "unjudged"
-        return (
-            f"{row.id} {row.policy} {row.at} rules{row.rules_version} rules {row.rules_version} {judged} {row.demonstrator_name} {row.look}"
-        )
+        judged, flown = "judged" if row.levels else "unjudged", "flown" if row.rungs else "not flown"
+        rules = f"rules{row.rules_version} rules {row.rules_version}" if row.rules_version is not None else ""
+        return f"{row.id} {row.policy} {row.at} {rules} {judged} {flown} {row.game} {row.play} {row.demonstrator_name} {row.look}"
 
     def sort_key(self, row: Kept, column: str) -> object:
         if column == "policy":
             return (row.policy.casefold(), row.id)
         rung = row.rung(column)
         score = rung.normalised.value if rung is not None and math.isfinite(rung.normalised.value) else -math.inf
-        return {"when": (row.id,), "rules": (row.rules_version, row.id), "n": (row.episodes, row.id)}.get(column, (score, row.id))
+        rules, episodes = row.rules_version or 0, row.episodes or 0
+        return {"when": (row.id,), "rules": (rules, row.id), "n": (episodes, row.id)}.get(column, (score, row.id))
 
     @property
     def newest_rules(self) -> int:
-        return max((kept.rules_version for kept in self.all or ()), default=0)
+        return max((kept.rules_version or 0 for kept in self.all or ()), default=0)
+
+    def _old(self, row: Kept) -> bool:
+        return row.rules_version is not None and row.rules_version < self.newest_rules
 
     def cell(self, row: Kept, column: str, room: int) -> Text:
         palette, glyphs = self.look.palette, self.look.glyphs
@@ -76,10 +79,12 @@ class EvaluationsPane(TablePane[Kept]):
         if column == "when":
             return Text(row.at[-room:], palette.dim)
         if column == "rules":
-            old = row.rules_version < self.newest_rules
+            if row.rules_version is None:
+                return Text("  -", palette.dim)
+            old = self._old(row)
             return Text(f"{glyphs.needs if old else ' '} {row.rules_version}{' old' if old else ''}", palette.warn if old else palette.dim)
         if column == "n":
-            return Text(str(row.episodes), palette.dim)
+            return Text("-" if row.episodes is None else str(row.episodes), palette.dim)
         rung = row.rung(column)
         if rung is None:
             return Text("not flown", palette.dim)
@@ -114,6 +119,8 @@ class EvaluationsPane(TablePane[Kept]):
         kept, palette = self.chosen, self.look.palette
         if kept is None:
             return self._wrong_lines()
+        if kept.random is None or kept.demonstrator is None:
+            return [*self._judged(kept, width), *self._wrong_lines()]
         who = printable(kept.demonstrator_name) or "the demonstrator"
         levels = "levels judged" if kept.levels else "levels not judged"
         first = Text.assemble(
@@ -128,7 +135,7 @@ class EvaluationsPane(TablePane[Kept]):
                 f"  {rung.score.value:.1f} points; random {kept.random.value:.1f}, {who} {kept.demonstrator.value:.1f}", palette.dim
             )
             lines.append(line)
-        if kept.rules_version < self.newest_rules:
+        if self._old(kept):
             lines.append(
                 Text(
                     f"{self.look.glyphs.needs} played by older rules: it compares only with those of rules {kept.rules_version}",
@@ -138,6 +145,12 @@ class EvaluationsPane(TablePane[Kept]):
         glyphs = self.look.glyphs
         scale = f"  bars: 0 random to 1 {who}; {glyphs.recording} the score, {glyphs.solid[0]} its 95 % interval"
         return [*lines, Text(scale, palette.dim), *self._wrong_lines()]
+
+    def _judged(self, kept: Kept, width: int) -> list[Text]:
+        """What is said of one that was not flown: its levels."""
+        palette = self.look.palette
+        head = Text.assemble((printable(kept.id), "bold"), (f"  {summed_up(kept)}, levels judged", palette.dim), no_wrap=True)
+        return [head, Text(f"  on {played(kept)}", palette.dim, no_wrap=True), *brief(kept, width, self.look)]
 
     def busy(self, width: int) -> Text | None:
         from tui.screens.session_deeds import busy_line
@@ -191,7 +204,8 @@ class EvaluationsPane(TablePane[Kept]):
         self.redraw()
 
     def pair(self) -> tuple[Kept, Kept] | None:
-        """The two that are marked, A and B; with fewer marks the chosen one as B, with an older one of the same rules."""
+        """The two that are marked, A and B; with fewer marks the chosen one as B, with an older one of the same game and rules, if there is
+        one that was flown as it was."""
         by_id = {kept.id: kept for kept in self.all or ()}
         if len(self.marked) == 2:
             return by_id[self.marked[0]], by_id[self.marked[1]]
@@ -200,8 +214,8 @@ class EvaluationsPane(TablePane[Kept]):
             return None
         if self.marked and self.marked[0] != second.id:
             return by_id[self.marked[0]], second
-        older = [k for k in self.all or () if k.id < second.id and k.rules_version == second.rules_version]
-        return (max(older, key=lambda k: k.id), second) if older else None
+        older = [k for k in self.all or () if k.id < second.id and not refusal(k, second)]
+        return (max(older, key=lambda k: (bool(k.rungs) == bool(second.rungs), k.id)), second) if older else None
 
     def do_evaluations_compare(self) -> None:
         from tui.screens.evaluation import ComparisonScreen
@@ -210,9 +224,8 @@ class EvaluationsPane(TablePane[Kept]):
         if pair is None:
             mark = self.key("evaluations_mark")
             self.face.tell("warning", f"two are compared: mark them with {mark}, or evaluate another policy first", log=False)
-        elif pair[0].rules_version != pair[1].rules_version:
-            a, b = (kept.rules_version for kept in pair)
-            self.face.tell("warning", f"A was played by rules {a}, B by rules {b}: they cannot be compared; evaluate both anew", log=False)
+        elif why := refusal(*pair):
+            self.face.tell("warning", why, log=False)
         else:
             self.face.push_screen(ComparisonScreen(*pair))
 
