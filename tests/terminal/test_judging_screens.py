@@ -35,7 +35,7 @@ def test_the_screens_open_by_their_keys_and_follow_the_size(tmux: Tmux, tmp_path
     tmux("send-keys", "-t", "a", "c")
     tmux.wait_for("Not enough evidence that either flies better")
     tmux("send-keys", "-t", "a", "S")
-    tmux.wait_for("windows 0 = the sum over 2 sessions")
+    tmux.wait_for("windows 2 = the sum over 2 sessions")
     tmux("send-keys", "-t", "a", "B")
     tmux.wait_for("20261122T203100Z_play_arena")
     tmux("send-keys", "-t", "a", "u")
