@@ -3,8 +3,9 @@
     {"episode_id": "20261129T111500Z-7-0", "seat": "person", "step": 0, "observation": [19], "action": [7 bins]}
     ...                                                                  the last one: "done": true, "outcome": -1..1
 
-A match is written when it is over, as a whole gzip member at the end of the file, so that what was played before is safe from
-whatever comes after. One that is broken off is forgotten: nobody knows how it would have ended.
+A match is written when the person's place is settled (their ship is lost, or the match is over), as a whole gzip member at the end of
+the file, so that what was played before is safe from whatever comes after. One that is broken off before is forgotten: nobody knows how
+it would have ended.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,13 +39,13 @@ class PlayLog:
         seen = [round(value, _DIGITS) for value in observation.tolist()]
         self._rows.append({"step": len(self._rows), "observation": seen, "action": encode(action).tolist()})
 
-    def end(self, seed: int, seat: int, places: Sequence[float]) -> None:
-        """The match is over: first of ``places`` is +1, last -1."""
+    def end(self, seed: int, outcome: float) -> None:
+        """Their place is settled; ``outcome``: +1 for the first, -1 for the last. Nothing happens when nothing was noted since."""
         rows, self._rows = self._rows, []
         if not rows or self.error:
             return
         stem = self.path.name.removesuffix(SUFFIX)
-        rows[-1] |= {"done": True, "outcome": round(1 - 2 * (places[seat] - 1) / max(len(places) - 1, 1), 6)}
+        rows[-1] |= {"done": True, "outcome": round(outcome, 6)}
         named = [{"episode_id": f"{stem}-{seed}-{self.matches}", "seat": "person", **row} for row in rows]
         content = gzip.compress("".join(json.dumps(row, allow_nan=False) + "\n" for row in named).encode())
         try:

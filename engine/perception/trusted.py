@@ -1,7 +1,7 @@
 """Detectors from elsewhere that a person trusts: remembered by what is in them, and made into ONNX files once.
 
 A PyTorch file (``.pt``) is a pickle: loading it can run any code. It is therefore never loaded, but for one conversion that a person asks
-for by name: on a copy, in a process of its own, which may not fetch anything. What is used from then on is the ONNX file, which is data.
+for by name: on a copy, in a process of its own, which is told to fetch nothing. What is used from then on is the ONNX file, which is data.
 Trust is for the content (SHA-256), not for the name: another file of that name is asked for anew.
 """
 
@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
-from data.files import write_json
+from data.files import write_json, write_whole
 from engine.perception.card import DetectorError, file_sha256
 
 TRUSTED: Final = "trusted.json"
@@ -84,5 +84,5 @@ def to_onnx(workspace: Path, path: Path, size: int = 0) -> Path:
             lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
             why = lines[-1] if lines else f"exit status {done.returncode}"
             raise DetectorError(f"{path.name}: it could not be made into an ONNX file ({why[:300]}); is it a detector of Ultralytics?")
-        shutil.copyfile(made, target)
+        write_whole(target, made.read_bytes())
     return target

@@ -186,10 +186,15 @@ class Matches:
         if self.over:
             place, shot_down = game.placements(self.state)[0].tolist(), self.state.kills[0].tolist()
             self.results.append(Result(self.seed, place, shot_down, int(self.state.tick[0]) / 60))
-            if self.log is not None and self.person >= 0:
-                self.log.end(self.seed, self.person, place)
+            self._keep()
+
+    def _keep(self) -> None:
+        """What a person did, once their place is settled: a lost ship's never changes again."""
+        if self.log is not None and self.person >= 0 and game.decided(self.state)[0, self.person]:
+            self.log.end(self.seed, float(game.outcomes(self.state)[0, self.person]))
 
     def _decide(self) -> None:
+        self._keep()
         seen = game.build_observation(self.state)
         for seat, player in enumerate(self._players):
             if player is None:
@@ -201,11 +206,12 @@ class Matches:
 
     def restart(self, seed: int | None = None) -> None:
         """The next match: another world, the same players."""
+        self._keep()
+        if self.log is not None:
+            self.log.forget()
         self.seed = seed if seed is not None else self.seed + (not self._again)
         self.state = game.new_worlds(1, [self.seed], len(self._players), self._episode_steps)
         self.hand.let_go()
-        if self.log is not None:
-            self.log.forget()
         for seat, player in enumerate(self._players):
             if player is not None:
                 player.reset(np.ones(1, np.bool_), np.array([(self.seed + seat) % 2**63], np.int64))

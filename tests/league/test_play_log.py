@@ -63,6 +63,21 @@ def test_a_match_that_is_broken_off_is_forgotten(tmp_path: Path) -> None:
     assert (log.matches, len(load_play(tmp_path).sequences)) == (1, 1)
 
 
+def test_a_person_who_is_out_need_not_wait_for_the_others(tmp_path: Path) -> None:
+    names = ["expert", "expert", "person", "expert"]
+    made = Matches(names, [None if name == "person" else load_player(name, 1, k) for k, name in enumerate(names)], 5)
+    made.log = PlayLog(tmp_path / "p.jsonl.gz")
+    while not made.out:
+        made.advance()
+    assert not made.over
+    alive = int(made.state.ship_alive[0].sum())
+    made.restart()
+    assert made.log.matches == 1
+    (sequence,) = load_play(tmp_path).sequences
+    assert sequence.reward.sum() == pytest.approx(1 - 2 * alive / 3)
+    assert sequence.frames == made.log.moves
+
+
 def test_programs_are_not_kept(tmp_path: Path) -> None:
     made = Matches(["expert", "random"], [load_player(name, 1, k) for k, name in enumerate(("expert", "random"))], 5)
     made.log = PlayLog(tmp_path / "p.jsonl.gz")
@@ -85,7 +100,7 @@ def test_what_is_torn_off_costs_the_last_match_alone(tmp_path: Path) -> None:
     played(log, 1)
     whole = log.path.stat().st_size
     log.note(np.zeros(19, np.float32), np.zeros(7, np.float32))
-    log.end(9, 0, [1, 2])
+    log.end(9, 1.0)
     log.path.write_bytes(log.path.read_bytes()[: whole + 30])
     found = load_play(tmp_path)
     assert len(found.sequences) == 1

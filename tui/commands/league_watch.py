@@ -42,8 +42,8 @@ def watch(
     """Watch last man standing, or play it: one of the players may be a person.
 
     A person flies with w a s d, aims with the mouse, fires with the left button, takes items with e, and boosts, bursts and jams
-    with 1, 2, 3. Space pauses, n is the next match, f goes faster, Escape leaves. Then everybody's places are told. Matches that a person
-    plays to the end are kept in data/processed, where league imitate finds them.
+    with 1, 2, 3. Space pauses, n is the next match, f goes faster, Escape leaves. Then everybody's places are told. What a person
+    plays until their ship is lost is kept in data/processed, where league imitate finds it.
     """
     from league.arena.last_standing_match import tally
     from league.arena.looks import look_named
