@@ -46,7 +46,7 @@ def trust(
         told = f"; it names {', '.join(names[:4])}{f' and {len(names) - 4} more' if len(names) > 4 else ''}" if names else ""
         say_notice(f"{file.name} can run any code when it is loaded{told}. Trust it only if you trained it, or know who did")
         if not yes and not _agreed(file.name):
-            raise UsageError(f"trust {file.name}: not trusted; nothing was loaded")
+            raise UsageError(f"trust {file.name}: not trusted; nothing was loaded. Without a terminal, --yes says that you do")
         remember(root, file)
     say_notice("making the ONNX file; a minute or less")
     made = to_onnx(root, file, size)
