@@ -5,6 +5,7 @@ The numbers are ``ActorCritic.forward``'s up to rounding. Legend: M rows (observ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -100,32 +101,42 @@ class Forward:
     def __init__(self, network: ActorCritic) -> None:
         self._layers = Layers.of(network.actor)
         self._hidden: tuple[Floats, Floats] = (np.zeros((0, 0), np.float32),) * 2
-        self._out = np.zeros((0, LOGITS), np.float32)
 
     def __call__(self, observation: Floats) -> Floats:
         """Logits [M, LOGITS] of observations [M, 19]."""
-        own, turns = fold_rows(observation)
-        return unfold_rows(self._through(own), turns)
+        return answers([self], observation, [0, len(observation)])
 
     def own(self, observation: Floats) -> Floats:
         """Logits [..., LOGITS] of observations [..., 19], in the ship's own frame."""
         seen = fold_rows(observation.reshape(-1, OBSERVATION_SIZE))[0]
         found = np.empty((len(seen), LOGITS), np.float32)
-        for begin in range(0, len(seen), BLOCK):
-            block = slice(begin, begin + BLOCK)
-            found[block] = self._through(seen[block])
+        with np.errstate(all="ignore"):
+            for begin in range(0, len(seen), BLOCK):
+                block = slice(begin, begin + BLOCK)
+                self.through(seen[block], found[block])
         return found.reshape(*observation.shape[:-1], LOGITS)
 
-    def _through(self, own: Floats) -> Floats:
-        """[M, LOGITS] of [M, 19], both in the ship's own frame. Each call overwrites what the one before gave."""
+    def through(self, own: Floats, out: Floats) -> None:
+        """Logits [M, LOGITS] of ``own`` [M, 19] into ``out``, both in the ship's own frame."""
         rows, layers, kernel = len(own), self._layers, layer_kernel()
-        if rows > len(self._out):
+        if rows > len(self._hidden[0]):
             self._hidden = tuple(np.zeros((rows, len(layers.bias_1)), np.float32) for _ in range(2))
-            self._out = np.zeros((rows, LOGITS), np.float32)
-        one, two, out = self._hidden[0][:rows], self._hidden[1][:rows], self._out[:rows]
-        with np.errstate(all="ignore"):  # broken weights are found by whoever samples
-            kernel.add_and_cut(np.matmul(own, layers.weight_1.T, out=one), layers.bias_1)
-            kernel.add_and_cut(np.matmul(one, layers.weight_2.T, out=two), layers.bias_2)
-            np.matmul(two, layers.weight_3.T, out=out)
-            out += layers.bias_3
-        return out
+        one, two = self._hidden[0][:rows], self._hidden[1][:rows]
+        kernel.add_and_cut(np.matmul(own, layers.weight_1.T, out=one), layers.bias_1)
+        kernel.add_and_cut(np.matmul(one, layers.weight_2.T, out=two), layers.bias_2)
+        np.matmul(two, layers.weight_3.T, out=out)
+        out += layers.bias_3
+
+
+def answers(networks: Sequence[Forward], observation: Floats, ends: Sequence[int]) -> Floats:
+    """Logits [M, LOGITS] of observations [M, 19], of which those from ``ends[k]`` to ``ends[k + 1]`` are for network k.
+
+    Folding and unfolding are done for all at once. Weights that are broken give numbers that are not finite, and no warning.
+    """
+    own, turns = fold_rows(observation)
+    out = np.empty((len(own), LOGITS), np.float32)
+    with np.errstate(all="ignore"):
+        for network, begin, end in zip(networks, ends, ends[1:], strict=False):
+            if end > begin:
+                network.through(own[begin:end], out[begin:end])
+    return unfold_rows(out, turns)

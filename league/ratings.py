@@ -292,33 +292,35 @@ def _barrier(a: Floats, y: Floats, sharpness: float, room: float) -> float:
 
 
 class Exploitability(NamedTuple):
-    """The past player that does best against a player, among those old enough; and the newest one apart."""
+    """The past player that does best against a player, among those old enough; and among the newest ones, apart."""
 
     worst: str
     """Empty when there is none that counts."""
     payoff: Interval
     """Of the player against it, with Wilson's interval; 0.5, 0 to 1 when there is none."""
     games: float
+    newest_worst: str
+    """Empty when there is none."""
     newest: Interval
-    """Against the newest snapshot, which is hardly another player."""
+    """The same against ``newest_worst``, one of those that are too new."""
     unplayed: tuple[str, ...]
     """Past players that were never met; they are not judged."""
 
 
-def exploitability(player: str, past: Sequence[str], results: Mapping[str, Counts], z: float = Z95) -> Exploitability:
+def exploitability(player: str, old: Sequence[str], new: Sequence[str], results: Mapping[str, Counts], z: float = Z95) -> Exploitability:
     """The proxy of exploitability: the least payoff of ``player`` against frozen past players.
 
-    ``past``: snapshots, oldest first; ``results``: counts of ``player`` against each that it met. The last of ``past`` is
-    told apart, the player itself is left out. At true parity the lower end is about 0.40 for 100 games a pair and 0.45 for 400;
-    the least of many pairs lies lower still.
+    ``old``: those at least two snapshots old; ``new``: the others, hardly other players than itself or made since, told apart;
+    ``results``: counts of ``player`` against each that it met. The player itself is left out. At true parity the lower end is about
+    0.40 for 100 games a pair and 0.45 for 400; the least of many pairs lies lower still.
     """
-    others = [name for name in past if name != player]
-    judged = {name: wilson(results[name].score, results[name].games, z) for name in others if name in results and results[name].games > 0}
-    unplayed = tuple(name for name in others if name not in judged)
-    nothing = wilson(0, 0, z)
-    newest = judged.get(others[-1], nothing) if others else nothing
-    old = {name: interval for name, interval in judged.items() if name != others[-1]}
-    if not old:
-        return Exploitability("", nothing, 0, newest, unplayed)
-    worst = min(old, key=lambda name: old[name].value)
-    return Exploitability(worst, old[worst], results[worst].games, newest, unplayed)
+    met = {name for name, counts in results.items() if counts.games > 0}
+    unplayed = tuple(name for name in (*old, *new) if name != player and name not in met)
+
+    def least(names: Sequence[str]) -> tuple[str, Interval]:
+        judged = {name: wilson(results[name].score, results[name].games, z) for name in names if name in met and name != player}
+        worst = min(judged, key=lambda name: judged[name].value, default="")
+        return worst, judged[worst] if worst else wilson(0, 0, z)
+
+    worst, payoff = least(old)
+    return Exploitability(worst, payoff, results[worst].games if worst else 0, *least(new), unplayed)

@@ -372,16 +372,26 @@ def _nash(names: list[str], pairs: Sequence[PairRow]) -> tuple[NashAverage | Non
 def _proxies(
     players: Sequence[PlayerRow], counts: Mapping[tuple[str, str], Counts], evaluated: Mapping[tuple[str, str], Counts]
 ) -> tuple[Proxy, ...]:
-    """Of every main that learns. Its own newest snapshot, hardly another player than itself, comes last and is told apart."""
+    """Of every main that learns."""
     proxies: list[Proxy] = []
     for main in (p for p in players if not p.frozen and (p.kind or p.id.rsplit("-", 1)[0]) == "main"):
-        frozen = [p.id for p in players if p.frozen]
-        own = [name for name in frozen if name.startswith(f"{main.id}@")]
-        past = [name for name in frozen if name not in own[-1:]] + own[-1:]
         judged = against(evaluated, main.id)
         source = "evaluation" if judged else "matches"
-        proxies.append(Proxy(main.id, source, exploitability(main.id, past, judged or against(counts, main.id))))
+        proxies.append(Proxy(main.id, source, exploitability(main.id, *_by_age(players, main), judged or against(counts, main.id))))
     return tuple(proxies)
+
+
+def _by_age(players: Sequence[PlayerRow], main: PlayerRow) -> tuple[list[str], list[str]]:
+    """Frozen players that are at least two snapshots of ``main`` old, and those that are newer.
+
+    Without a state nobody knows when the others were frozen: then only its own newest snapshot is new.
+    """
+    frozen = [p.id for p in players if p.frozen]
+    own = [name for name in frozen if name.startswith(f"{main.id}@")]
+    if not main.kind:
+        return [name for name in frozen if name not in own[-1:]], own[-1:]
+    old = frozen.index(own[-2]) + 1 if len(own) > 1 else 0
+    return frozen[:old], frozen[old:]
 
 
 def _mix_of(found: Results) -> list[MixRow]:

@@ -183,10 +183,14 @@ def page(report: Report, plots: dict[str, str]) -> str:
         else []
     )
     proxies = [
-        [x.player, x.found.worst, *(f"{v:.3f}" for v in x.found.payoff), f"{x.found.games:g}", f"{x.found.newest.value:.3f}", x.source]
+        [
+            x.player,
+            *(x.found.worst, *(f"{v:.3f}" for v in x.found.payoff), f"{x.found.games:g}"),
+            *(x.found.newest_worst, *(f"{v:.3f}" if x.found.newest_worst else "" for v in x.found.newest), x.source),
+        ]
         for x in report.proxies
     ]
-    heads = ("player", "least against", "payoff", "from", "to", "games", "newest snapshot", "source")
+    heads = ("player", "least against", "payoff", "from", "to", "games", "of the newest", "payoff", "from", "to", "source")
     body += _table("Exploitability: least payoff against snapshots at least two old", heads, proxies)
     body += [f"<p>{escape(best_response_text(told))}</p>" for told in report.best_responses.values()]
     pairs = [[row.a, row.b, row.wins, row.draws, row.losses, *(f"{v:.3f}" for v in row.payoff)] for row in report.pairs]

@@ -68,10 +68,10 @@ def _proxy(proxy: Proxy) -> str:
     found = proxy.found
     if not found.worst:
         return f"exploitability of {proxy.player}: no snapshot at least two old has met it"
-    told = (
-        f"exploitability of {proxy.player}: least against {found.worst}, {_share(found.payoff)} of {found.games:g} games "
-        f"({proxy.source}); newest snapshot apart: {found.newest.value:.3f} ({found.newest.low:.3f} to {found.newest.high:.3f})"
-    )
+    told = f"exploitability of {proxy.player}: least against {found.worst}, {_share(found.payoff)} of {found.games:g} games"
+    told += f" ({proxy.source})"
+    if found.newest_worst:
+        told += f"; of the newest, apart, against {found.newest_worst}: {_share(found.newest)}"
     return told + (f"; never met: {', '.join(found.unplayed)}" if found.unplayed else "")
 
 

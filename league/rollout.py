@@ -33,7 +33,7 @@ from league.arena.last_standing_pilots import PILOTS, Dice, View
 from league.arena.last_standing_rules import EPISODE_STEPS, FEWEST_SHIPS, MOST_SHIPS, STEPS_PER_ACTION
 from league.arena.world import kernels
 from league.codec import HEADS, OBSERVATION_SIZE
-from league.forward import Forward
+from league.forward import Forward, answers
 from league.losses import REFERENCE_LOGITS
 from league.moves import KEPT_EVERY, pack_moves
 from league.packing import Frames, pack
@@ -238,7 +238,7 @@ class Actor:
         frames = self._frames(unroll)
         seats = _Seats.of(self.matches, self.settings.ships, policies)
         steps = 0
-        networks = {name: Forward(policies[name].network) for name in seats.names if name in policies}
+        networks = [Forward(policies[name].network) for name in seats.flown]
         for t in range(unroll):
             live = self.state.ship_alive & ~self.state.over[:, None]
             frames.living[t] = live & seats.learning
@@ -270,31 +270,44 @@ class Actor:
             }
         return Frames(**self._buffers)
 
-    def _step(self, t: int, frames: Frames, live: NDArray[np.bool_], seats: _Seats, networks: Mapping[str, Forward]) -> int:
+    def _step(self, t: int, frames: Frames, live: NDArray[np.bool_], seats: _Seats, networks: Sequence[Forward]) -> int:
         """One action of every living seat; how many there were."""
         state = self.state
         game.build_told(state, frames.living[t], frames.observation[t])
         frames.head_mask[t] = game.action_masks(state)
-        rows = np.flatnonzero(live)
+        rows, ends = seats.by_player(live)
         ages = state.tick // STEPS_PER_ACTION
-        players = seats.player.ravel()[rows]
-        for number, name in enumerate(seats.names):
-            mine = rows if len(seats.names) == 1 else rows[players == number]
-            if len(mine) and name in networks:
-                self._fly(networks[name], name, t, frames, mine, ages)
-            elif len(mine):
-                self._script(name, t, frames, mine, ages)
+        flown = ends[len(networks)]
+        if flown:
+            self._fly(networks, seats.flown, t, frames, rows[:flown], ends, ages)
+        for k, name in enumerate(seats.scripted, len(networks)):
+            if ends[k + 1] > ends[k]:
+                self._script(name, t, frames, rows[ends[k] : ends[k + 1]], ages)
         dealt, taken = state.damage_dealt.copy(), state.damage_taken.copy()
         game.step(state, frames.action[t])
         self._settle(t, frames, live, dealt, taken)
         return len(rows)
 
-    def _fly(self, network: Forward, name: str, t: int, frames: Frames, rows: NDArray[np.int64], ages: NDArray[np.int64]) -> None:
-        out = network(frames.observation[t].reshape(-1, TOLD_SIZE)[rows, :OBSERVATION_SIZE])
+    def _fly(
+        self,
+        networks: Sequence[Forward],
+        names: Sequence[str],
+        t: int,
+        frames: Frames,
+        rows: NDArray[np.int64],
+        ends: Sequence[int],
+        ages: NDArray[np.int64],
+    ) -> None:
+        """``rows`` from ``ends[k]`` to ``ends[k + 1]`` are network k's; all but the networks themselves is done for all rows at once: a
+        league has hundreds of players, each with a handful of seats."""
+        logits = answers(networks, frames.observation[t].reshape(-1, TOLD_SIZE)[rows, :OBSERVATION_SIZE], ends)
         flat = (-1, len(HEADS))
         mask, action, log_prob = (a[t].reshape(flat) for a in (frames.head_mask, frames.action, frames.log_prob))
-        if not _sampling().sample(out, mask, rows, self.settings.ships, self._streams, ages, action, log_prob):
-            raise ValueError(f"player {name}: its logits are not finite numbers; its weights are broken, go back to earlier ones")
+        if not _sampling().sample(logits, mask, rows, self.settings.ships, self._streams, ages, action, log_prob):
+            broken = [name for k, name in enumerate(names) if not np.isfinite(logits[ends[k] : ends[k + 1]]).all()]
+            raise ValueError(
+                f"player {', '.join(broken)}: its logits are not finite numbers; its weights are broken, go back to earlier ones"
+            )
 
     def _script(self, name: str, t: int, frames: Frames, rows: NDArray[np.int64], ages: NDArray[np.int64]) -> None:
         world, seat = rows // self.settings.ships, rows % self.settings.ships
@@ -340,26 +353,39 @@ class Actor:
 class _Seats(NamedTuple):
     """Who sits where in one rollout."""
 
-    names: list[str]
+    flown: list[str]
+    """Players that are policies,"""
+    scripted: list[str]
+    """and those that are scripts."""
     player: NDArray[np.int64]
-    """[N, S] index into ``names``, -1 where there is no match."""
+    """[N, S] index into both together, -1 where there is no match."""
     learning: NDArray[np.bool_]
 
     @classmethod
     def of(cls, matches: Sequence[Match | None], ships: int, policies: Mapping[str, Policy]) -> _Seats:
+        names = list(dict.fromkeys(name for match in matches if match is not None for name in match.players))
+        flown, scripted = [x for x in names if x in policies], [x for x in names if x not in policies]
+        unknown = sorted(name for name in scripted if name not in PILOTS)
+        if unknown:
+            raise KeyError(f"players {', '.join(unknown)}: no weights are set and no script has that name; set_weights first")
+        numbers = {name: number for number, name in enumerate((*flown, *scripted))}
         player = np.full((len(matches), ships), -1, np.int64)
         learning = np.zeros((len(matches), ships), np.bool_)
-        numbers: dict[str, int] = {}
         for w, match in enumerate(matches):
             if match is None:
                 continue
             seats = [(k + match.number) % ships for k in range(ships)]
-            player[w, seats] = [numbers.setdefault(name, len(numbers)) for name in match.players]
+            player[w, seats] = [numbers[name] for name in match.players]
             learning[w, seats] = match.learning
-        unknown = sorted(name for name in numbers if name not in policies and name not in PILOTS)
-        if unknown:
-            raise KeyError(f"players {', '.join(unknown)}: no weights are set and no script has that name; set_weights first")
-        return cls(list(numbers), player, learning)
+        return cls(flown, scripted, player, learning)
+
+    def by_player(self, live: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[int]]:
+        """Living seats (of N * S) ordered by player, and where each player's begin; one more tells the end."""
+        rows = np.flatnonzero(live)
+        players = self.player.ravel()[rows]
+        order = np.argsort(players, kind="stable")
+        count = len(self.flown) + len(self.scripted)
+        return rows[order], np.searchsorted(players[order], np.arange(count + 1)).tolist()
 
     def version(self, matches: Sequence[Match | None], policies: Mapping[str, Policy]) -> int:
         """The oldest version among those who learn."""

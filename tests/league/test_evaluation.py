@@ -39,7 +39,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Path:
         episode_steps=40,
         pseudo_reward_scale=0.5,
         updates=UpdateSettings(unroll_steps=16, sequences=4),
-        league=LeagueSettings(main_snapshot_frames=100),
+        league=LeagueSettings(main_snapshot_frames=100, exploiter_least_frames=50, exploiter_most_frames=100),
     )
     run_league(run, folder / "run")
     return folder / "run"
@@ -62,6 +62,11 @@ def test_every_main_meets_every_snapshot_as_often_as_asked(league: Path) -> None
     assert proxy.found.games == 12
     assert not [note for note in report.notes if "evaluate" in note]
     assert "(evaluation)" in report.text()
+    own = [name for name in past if name.startswith("main-1@")]
+    old = past[: past.index(own[-2]) + 1]  # the rest was frozen since, exploiters too
+    assert len(old) < len(past) - 1
+    assert proxy.found.worst in old
+    assert proxy.found.newest_worst in past[len(old) :]
 
 
 def test_pairs_meet_in_the_same_worlds_whoever_else_is_judged(league: Path) -> None:

@@ -8,7 +8,7 @@ import torch
 
 from league import symmetry
 from league.codec import BINS, FIELD, HEADS, LOGITS, OBSERVATION_SIZE
-from league.forward import Forward, fold_rows, fold_taken, unfold_rows
+from league.forward import Forward, answers, fold_rows, fold_taken, unfold_rows
 from league.network import GROUPS, HEAD_SLICES, ActorCritic, action_log_prob, log_softmax_heads, spread_heads
 from league.privileged import TOLD_SIZE
 from league.symmetry import fold
@@ -133,6 +133,20 @@ def test_numpys_forward_pass_is_the_networks() -> None:
         network.actor[4].bias += 1.0  # it answers with the weights as they are now
         after = network.logits(seen)
     np.testing.assert_allclose(forward(seen.numpy()), after, rtol=1e-5, atol=1e-5)
+
+
+def test_many_networks_answer_for_their_own_rows() -> None:
+    torch.manual_seed(0)
+    networks = [ActorCritic(width) for width in (48, 16, 48, 32)]
+    for network in networks:
+        for values in network.parameters():
+            torch.nn.init.normal_(values, 0.0, 0.3)
+    seen = torch.randn(40, OBSERVATION_SIZE)
+    ends = [0, 7, 7, 9, 40]
+    found = answers([Forward(network) for network in networks], seen.numpy(), ends)
+    for network, begin, end in zip(networks, ends, ends[1:], strict=False):
+        with torch.no_grad():
+            np.testing.assert_allclose(found[begin:end], network.logits(seen[begin:end]), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("size", [OBSERVATION_SIZE, TOLD_SIZE])

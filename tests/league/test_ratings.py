@@ -34,7 +34,7 @@ def test_rock_paper_scissors_at_nine_to_one() -> None:
     average = nash_average(names, RPS)
     assert list(average.weights.values()) == pytest.approx([1 / 3] * 3, abs=1e-9)
     assert list(average.ratings.values()) == pytest.approx([0] * 3, abs=1e-9)
-    least = exploitability("rock", ["scissors", "paper", "x"], {"scissors": Counts(90, 0, 10), "paper": Counts(10, 0, 90)})
+    least = exploitability("rock", ["scissors", "paper"], ["x"], {"scissors": Counts(90, 0, 10), "paper": Counts(10, 0, 90)})
     assert (least.worst, least.payoff.value) == ("paper", 0.1)
 
 
@@ -186,15 +186,15 @@ def test_wilson() -> None:
 
 
 def test_exploitability_judges_older_snapshots_and_tells_the_newest_apart() -> None:
-    past = ["m@0", "m@1", "m@2", "m@3"]
-    results = {"m@0": Counts(80, 10, 10), "m@1": Counts(50, 0, 50), "m@3": Counts(1, 0, 99), "m": Counts(0, 0, 99)}
-    found = exploitability("m", [*past[:2], "m", *past[2:]], results)
+    results = {"m@0": Counts(80, 10, 10), "m@1": Counts(50, 0, 50), "m@3": Counts(1, 0, 99), "x@1": Counts(2, 0, 98), "m": Counts(0, 0, 99)}
+    found = exploitability("m", ["m@0", "m@1", "m", "m@2"], ["x@1", "m@3"], results)
     assert (found.worst, found.payoff.value, found.games) == ("m@1", 0.5, 100)
     assert found.payoff.low == pytest.approx(0.404, abs=0.001)
-    assert found.newest.value == 0.01
+    assert (found.newest_worst, found.newest.value) == ("m@3", 0.01)
     assert found.unplayed == ("m@2",)
-    nobody = exploitability("m", ["m"], results)
+    nobody = exploitability("m", ["m"], [], results)
     assert (nobody.worst, nobody.payoff) == ("", (0.5, 0, 1))
+    assert (nobody.newest_worst, nobody.newest) == ("", (0.5, 0, 1))
 
 
 @pytest.mark.parametrize(
