@@ -33,9 +33,9 @@ DRIVER = """
     from league.league import run_league
     from league.refine import refine
 
-    work, folders, kills = pickle.load(sys.stdin.buffer)
+    first, work, folders, kills = pickle.load(sys.stdin.buffer)
 
-    def sit(folder):
+    def sit(folder, work=work):
         child = os.fork()
         if not child:
             os.setpgid(0, 0)
@@ -65,7 +65,7 @@ DRIVER = """
         return psutil.Process(child).children(recursive=True)
 
     whole, folder = folders
-    end(sit(whole))
+    end(sit(whole, first))
     child = None
     for what, iterations, wait_s in kills:
         child = child or sit(folder)
@@ -93,21 +93,27 @@ DRIVER = """
 """
 
 
-def killed(work: tuple[Any, ...], tmp_path: Path, kills: list[tuple[str, int, float]]) -> None:
-    """Does ``work`` in ``whole`` uninterrupted, and in ``parts`` with all those kills."""
-    told = pickle.dumps((work, (tmp_path / "whole", tmp_path / "parts"), kills))
+def killed(work: tuple[Any, ...], tmp_path: Path, kills: list[tuple[str, int, float]], first: tuple[Any, ...] = ()) -> None:
+    """Does ``first`` (without: ``work``) in ``whole`` uninterrupted, and ``work`` in ``parts`` with all those kills."""
+    told = pickle.dumps((first or work, work, (tmp_path / "whole", tmp_path / "parts"), kills))
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(DRIVER)]
-    done = subprocess.run(command, input=told, capture_output=True, check=False, timeout=280)
+    done = subprocess.run(command, input=told, capture_output=True, check=False, timeout=590)
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
     assert done.stdout.count(b"killed ") == len(kills), done.stdout.decode()
 
 
-def test_a_league_killed_at_three_random_moments(pi_sup: Path, tmp_path: Path) -> None:
+def league_killed_thrice(pi_sup: Path, tmp_path: Path, **where: Any) -> None:
+    """A league by the runner of ``where`` is, killed at three random moments, the one by processes that never was."""
     seed = random.randrange(10**6)
     dice = random.Random(seed)
     kills = [("all", dice.randrange(1, 4), dice.random() * 0.1) for _ in range(3)]
-    killed(("league", small(pi_sup, runner="processes", rounds=3, save_every_s=0.0)), tmp_path, kills)
+    run = small(pi_sup, runner="processes", rounds=3, save_every_s=0.0)
+    killed(("league", replace(run, **where)), tmp_path, kills, ("league", run))
     assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole"), f"moments of seed {seed}: {kills}"
+
+
+def test_a_league_killed_at_three_random_moments(pi_sup: Path, tmp_path: Path) -> None:
+    league_killed_thrice(pi_sup, tmp_path)
 
 
 def test_a_refinement_loses_an_actor_then_the_learner_then_all(pi_sup: Path, tmp_path: Path) -> None:

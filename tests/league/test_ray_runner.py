@@ -23,8 +23,11 @@ from league.runners.choose import make_runner
 from league.runners.in_process import InProcessRunner
 from league.runners.ray_runner import RayRunner
 from league.trajectories import read_arrays, write_arrays
+from tests.league.test_killed import league_killed_thrice, pi_sup
 from tests.league.test_rollout import network
 from tests.league.test_runners import SMALL, lister, ready, same
+
+__all__ = ["pi_sup"]
 
 try:
     ray_cluster.need_ray()  # it reads its settings as it is imported
@@ -128,6 +131,11 @@ def test_an_actor_killed_and_a_machine_lost_in_mid_run_lose_nothing_and_count_no
     assert not ray_cluster.need_ray().is_initialized()
     told = capfd.readouterr()
     assert (told.out, told.err) == ("", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs fork and kill -9")
+def test_a_league_on_a_cluster_killed_at_three_random_moments(machines: Machines, pi_sup: Path, tmp_path: Path) -> None:
+    league_killed_thrice(pi_sup, tmp_path, runner="ray", address=machines.address)
 
 
 def test_the_command_plays_by_a_ray_of_its_own_and_ends_it(tmp_path: Path) -> None:
