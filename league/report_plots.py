@@ -1,4 +1,4 @@
-"""The league's report as one page: tables and plots (payoffs, ratings with intervals, opponent mix, losses), drawn by matplotlib.
+"""The league's report as one page: tables and plots (strength by frames, payoffs, ratings, opponent mix, losses), drawn by matplotlib.
 
 The plots are SVG, each a file of its own and inside the page as well, so that the page can be sent alone. Every name on the
 page comes from a file that may be anyone's, and is escaped.
@@ -32,6 +32,8 @@ _COLOURS: Final = ("#2f6fb0", "#e2a03f", "#4f9d69", "#b5532a", "#7a5ba6", "#5b8a
 _MOST_NAMES: Final = 40
 """Players whose names fit beside the heat map."""
 _MOST_DIGITS: Final = 30
+_MOST_RATED: Final = 60
+"""Rows of the plot of ratings."""
 _BAD_TO_GOOD: Final = ("#b22234", "#e89aa0", "#f4f4f4", "#8fb4e6", "#2468be")
 """Red, grey, blue: told apart by those who cannot tell red from green."""
 _DARK: Final = 0.38
@@ -56,9 +58,11 @@ def draw_plots(report: Report) -> dict[str, str]:
     matplotlib: Any = import_module("matplotlib")
     matplotlib.use("Agg")
     pyplot: Any = import_module("matplotlib.pyplot")
+    rated = min(len(report.ratings), _MOST_RATED)
     wanted: dict[str, tuple[Callable[[Any, Report], None], bool, tuple[float, float]]] = {
+        "growth": (_growth, bool(_grown(report)), (9.0, 4.5)),
         "payoffs": (_payoffs, bool(report.pairs), _map_size(sum(p.games > 0 for p in report.players))),
-        "ratings": (_ratings, bool(report.ratings), (9.0, 1.2 + 0.28 * len(report.ratings))),
+        "ratings": (_ratings, bool(report.ratings), (9.0, 1.2 + 0.28 * rated)),
         "mix": (_mix, bool(report.mix), (9.0, 1.2 + 0.3 * len(report.mix))),
         "losses": (_losses, any(_loss(row, part) is not None for row in report.metrics for part in LOSSES), (9.0, 6.0)),
     }
@@ -80,6 +84,39 @@ def _map_size(players: int) -> tuple[float, float]:
     """Inches of the heat map: cells that hold two digits, and room for names."""
     side = min(9.0, 2.1 + 0.33 * min(players, _MOST_NAMES))
     return max(6.2, side), side
+
+
+def _grown(report: Report) -> dict[str, list[PlayerRow]]:
+    """Frozen players that have a rating, by the learner that they were: of learners with two and more."""
+    found: dict[str, list[PlayerRow]] = {}
+    for player in report.players:
+        if player.frozen and player.kind and player.id in report.ratings:
+            found.setdefault(player.id.rpartition("@")[0], []).append(player)
+    return {learner: snapshots for learner, snapshots in found.items() if len(snapshots) > 1}
+
+
+def _growth(figure: Any, report: Report) -> None:
+    """Strength of frozen players by what their learner had learnt from: a line where a life is one, dots for those who start anew."""
+    axis = figure.subplots()
+    axis.set_title(f"strength of frozen players (Bradley-Terry, Elo points, 95 %; {report.anchor} is 0)", loc="left")
+    for number, (learner, snapshots) in enumerate(_grown(report).items()):
+        frames, told = [p.frames for p in snapshots], [report.ratings[p.id] for p in snapshots]
+        colour, values = _COLOURS[number % len(_COLOURS)], [rating.value for rating in told]
+        if snapshots[0].kind == "main":
+            axis.plot(frames, values, color=colour, label=learner)
+            axis.fill_between(frames, [r.low for r in told], [r.high for r in told], color=colour, alpha=0.2, linewidth=0)
+        else:
+            error = [[r.value - r.low for r in told], [r.high - r.value for r in told]]
+            axis.errorbar(frames, values, yerr=error, fmt="o", color=colour, markersize=3, linewidth=0.7, label=learner)
+    axis.xaxis.set_major_formatter(_short())
+    axis.set_xlabel("frames the learner has learnt from")
+    axis.grid(color="#eeeeee")
+    axis.legend(fontsize=7)
+
+
+def _short() -> Any:
+    """Frames as 2M."""
+    return import_module("matplotlib.ticker").EngFormatter(sep="")
 
 
 def _payoffs(figure: Any, report: Report) -> None:
@@ -106,9 +143,10 @@ def _payoffs(figure: Any, report: Report) -> None:
 
 def _ratings(figure: Any, report: Report) -> None:
     """Bradley-Terry from pairs; beside it, where there is one, Plackett-Luce from placements. Both with intervals."""
-    ranked = sorted(report.ratings, key=lambda name: report.ratings[name].value)
+    ranked = sorted(report.ratings, key=lambda name: report.ratings[name].value)[-_MOST_RATED:]
     axes = figure.subplots(1, 2 if report.skills else 1, sharey=True, squeeze=False)[0]
-    axes[0].set_title(f"Bradley-Terry, Elo points, 95 %; {report.anchor} is 0", loc="left")
+    few = f"; the {len(ranked)} strongest of {len(report.ratings)}" if len(ranked) < len(report.ratings) else ""
+    axes[0].set_title(f"Bradley-Terry, Elo points, 95 %; {report.anchor} is 0{few}", loc="left")
     _intervals(axes[0], report, [report.ratings[name] for name in ranked], ranked)
     axes[0].axvline(0, color=_BASE, linewidth=1, zorder=0)
     axes[0].set_yticks(range(len(ranked)), ranked)
@@ -152,10 +190,9 @@ def _losses(figure: Any, report: Report) -> None:
             if known:
                 axis.plot(*zip(*known, strict=True), color=_COLOURS[number % len(_COLOURS)], linewidth=1, label=learner)
         axis.grid(color="#eeeeee")
-    short: Any = import_module("matplotlib.ticker").EngFormatter(sep="")
     for axis in axes[2:]:
         axis.set_xlabel("frames the learner has learnt from")
-        axis.xaxis.set_major_formatter(short)
+        axis.xaxis.set_major_formatter(_short())
     if axes[0].get_legend_handles_labels()[0]:
         axes[0].legend(fontsize=7)
 
