@@ -58,6 +58,9 @@ class PairRecord(NamedTuple):
     losses: int
     decayed_games: float
     decayed_score: float
+    score: float
+    """Whole: of a match with several seats of one player each comparison counts, so that this is more than wins and half of the draws
+    tell."""
 
     @property
     def games(self) -> int:
@@ -66,10 +69,11 @@ class PairRecord(NamedTuple):
     @property
     def mirrored(self) -> PairRecord:
         """The same, seen from the other one."""
-        return PairRecord(self.losses, self.draws, self.wins, self.decayed_games, self.decayed_games - self.decayed_score)
+        decayed = self.decayed_games - self.decayed_score
+        return PairRecord(self.losses, self.draws, self.wins, self.decayed_games, decayed, self.games - self.score)
 
 
-_NOTHING = PairRecord(0, 0, 0, 0.0, 0.0)
+_NOTHING = PairRecord(0, 0, 0, 0.0, 0.0, 0.0)
 
 
 def check_placements(players: Sequence[str], placements: Sequence[float]) -> None:
@@ -79,8 +83,8 @@ def check_placements(players: Sequence[str], placements: Sequence[float]) -> Non
             f"match of {', '.join(players) or 'nobody'}: {len(placements)} places for {len(players)} seats; one for each of 2 or more"
         )
     for player, place in zip(players, placements, strict=True):
-        if not (np.isfinite(place) and place >= 1):
-            raise ValueError(f"match of {', '.join(players)}: {player} has place {place}; places start at 1 for the best")
+        if not 1 <= place <= len(players):
+            raise ValueError(f"match of {', '.join(players)}: {player} has place {place}; places go from 1, the best, to {len(players)}")
 
 
 def pair_scores(players: Sequence[str], placements: Sequence[float]) -> dict[tuple[str, str], float]:
@@ -166,6 +170,7 @@ class PayoffTable:
             record.losses + (score < 0.5),
             record.decayed_games * decay + 1.0,
             record.decayed_score * decay + score,
+            record.score + score,
         )
 
     def pair(self, a: str, b: str) -> PairRecord:
@@ -224,15 +229,17 @@ class PayoffTable:
             raise ValueError(f"payoff table: broken ({error!r}); take the previous good state") from error
         for i, row in enumerate(rows):
             try:
-                a, b, wins, draws, losses, games, score = row
-                record = PairRecord(int(wins), int(draws), int(losses), float(games), float(score))
+                a, b, wins, draws, losses, games, decayed, *whole = row
+                (score,) = whole or (int(wins) + 0.5 * int(draws),)  # tables of earlier versions do not tell it
+                record = PairRecord(int(wins), int(draws), int(losses), float(games), float(decayed), float(score))
             except (TypeError, ValueError) as error:
-                raise ValueError(f"payoff table: pairs[{i}] is {row!r}; two ids and five numbers are needed") from error
+                raise ValueError(f"payoff table: pairs[{i}] is {row!r}; two ids and six numbers are needed") from error
             if not (a < b and {a, b} <= table._lives.keys()):
                 raise ValueError(
                     f"payoff table: pairs[{i}] names {a!r} and {b!r}; two players of the table in alphabetical order are needed"
                 )
-            if min(record[:3]) < 0 or not 0 <= record.decayed_score <= record.decayed_games * (1 + 1e-9):
+            possible = 0 <= record.decayed_score <= record.decayed_games * (1 + 1e-9) and 0 <= record.score <= record.games * (1 + 1e-9)
+            if min(record[:3]) < 0 or not possible:
                 raise ValueError(f"payoff table: pairs[{i}] of {a} and {b} has counts that cannot be: {row!r}")
             table._pairs[a, b] = record
         return table

@@ -1,6 +1,7 @@
 """How strong are the league's players? Bradley-Terry, Elo, Nash averaging, intervals, and how exploitable one is.
 
-Results are pairs of counts (wins, draws, losses of the first); a draw is half a win. Ratings are told on Elo's scale: 400
+Results are pairs of counts (wins, draws, losses of the first); a draw is half a win, and a match in which a player has several seats
+counts by the share of them that the first ranks above. Ratings are told on Elo's scale: 400
 points are odds of ten to one. Pure numpy: fits are Newton's, and the Nash average is a barrier method of thirty lines,
 since scipy is nowhere else needed.
 """
@@ -28,6 +29,8 @@ class Counts(NamedTuple):
     wins: float
     draws: float
     losses: float
+    points: float | None = None
+    """Sum of the matches' scores 0..1 where those are more than won, drawn or lost (``league.payoff.pair_scores``)."""
 
     @property
     def games(self) -> float:
@@ -35,8 +38,18 @@ class Counts(NamedTuple):
 
     @property
     def score(self) -> float:
-        """Wins and half of the draws."""
-        return self.wins + 0.5 * self.draws
+        """``points``, or wins and half of the draws."""
+        return self.wins + 0.5 * self.draws if self.points is None else self.points
+
+    @property
+    def weighed(self) -> tuple[float, float, float]:
+        """Wins, draws and losses that have this score: a match won by two comparisons of three is two thirds of a win."""
+        return max(0.0, self.score - 0.5 * self.draws), self.draws, max(0.0, self.games - self.score - 0.5 * self.draws)
+
+    @property
+    def mirrored(self) -> Counts:
+        """The same, seen from the second player."""
+        return Counts(self.losses, self.draws, self.wins, None if self.points is None else self.games - self.points)
 
 
 class Interval(NamedTuple):
@@ -48,10 +61,10 @@ class Interval(NamedTuple):
 
 
 def wilson(score: float, games: float, z: float = Z95) -> Interval:
-    """Wilson's score interval of a share: ``score`` (wins and half of the draws) of ``games``.
+    """Wilson's score interval of a share: ``score`` (a sum of numbers 0..1) of ``games``.
 
-    Draws count as halves, which makes it somewhat wide. Without games: 0.5, from 0 to 1. Raises ValueError on a score
-    that ``games`` cannot hold.
+    As if each game were won or lost: draws and shares of a win make it somewhat wide. Without games: 0.5, from 0 to 1. Raises
+    ValueError on a score that ``games`` cannot hold.
     """
     if not (0 <= score <= games and math.isfinite(games)):
         raise ValueError(f"score {score} of {games} games: a score is within 0 and the number of games")
@@ -69,7 +82,7 @@ def _sorted_results(results: Mapping[tuple[str, str], Counts | Sequence[float]])
     pairs: list[tuple[int, int]] = []
     counts: list[Sequence[float]] = []
     for (a, b), record in results.items():
-        numbers = tuple(record)
+        numbers = record.weighed if isinstance(record, Counts) else tuple(record)
         if a == b:
             raise ValueError(f"results: {a} against itself; self-play is not rated")
         if len(numbers) != 3 or not all(math.isfinite(n) and n >= 0 for n in numbers):

@@ -21,9 +21,9 @@ from data.files import write_json, write_whole
 from league.league_run import LeagueRun, run_of
 from league.matchmaking import Matchmaker, MixRow
 from league.ratings import Counts, Elo, EloSettings, Exploitability, Interval, NashAverage, exploitability, nash_average, wilson
-from league.results import Results, against, count_matches, rated, read_best_responses
+from league.results import Results, against, count_matches, match_of, rated, read_best_responses
 from league.skill import Skill, skills
-from league.store import BEST_RESPONSE, EVALUATION, MATCHES, METRICS, LeagueStore, StoreError, read_journal
+from league.store import BEST_RESPONSE, EVALUATION, MATCHES, METRICS, STATE, LeagueStore, StoreError, read_journal, read_state
 
 if TYPE_CHECKING:
     from league.report_matches import ShownMatch
@@ -53,10 +53,11 @@ class PairRow(NamedTuple):
     a: str
     b: str
     wins: int
+    """Matches in which ``a`` ranked above most of the seats of ``b``."""
     draws: int
     losses: int
     payoff: Interval
-    """P[a ranks above b], draws as halves, with Wilson's interval."""
+    """P[a ranks above b], each seat of ``b`` compared, ties as halves, with Wilson's interval."""
 
 
 class Proxy(NamedTuple):
@@ -184,7 +185,7 @@ def make_report(
     """
     folder = None if league is None else league if league.is_dir() else league.parent
     notes: list[str] = []
-    told = _state_of(folder, notes) if folder is not None else None
+    told = _state_of(league, notes) if league is not None else None
     path = matches or (folder / MATCHES if folder is not None else None)
     if path is None:
         raise StoreError("report: neither a league nor matches are named; give the folder of a league, or its matches.jsonl")
@@ -207,9 +208,13 @@ def make_report(
     return _report(found, makers, told, notes, metrics, judged, samples)
 
 
-def _state_of(folder: Path, notes: list[str]) -> dict[str, Any] | None:
-    """The newest good state, or None (told) when the folder has none but its matches can be read."""
+def _state_of(league: Path, notes: list[str]) -> dict[str, Any] | None:
+    """The state in that file; of a folder, or of its newest state's file, the newest that is good. None (told) when there is none but
+    the folder's matches can be read."""
+    folder = league if league.is_dir() else league.parent
     try:
+        if league.is_file() and league.name != STATE:
+            return dict(read_state(league)["state"])
         saved = LeagueStore(folder).load()
     except StoreError as error:
         if not (folder / MATCHES).is_file():
@@ -242,7 +247,7 @@ def _evaluated(path: Path, makers: Matchmaker | None, notes: list[str]) -> dict[
     rows, more = read_journal(path)
     found = count_matches(rows)
     notes += [*more, *found.notes]
-    made = {str(row["players"][0]): row["frames"] for row in rows if isinstance(row.get("frames"), int) and row.get("players")}
+    made = {row["players"][0]: row["frames"] for row in rows if isinstance(row.get("frames"), int) and match_of(row)}
     for learner in makers.learners.values() if makers else ():
         if made.get(learner.id, learner.frames) != learner.frames:
             notes.append(f"{learner.id} was evaluated after {made[learner.id]} frames and has {learner.frames} by now; evaluate it again")
@@ -268,7 +273,8 @@ def _best_responses(path: Path, makers: Matchmaker | None, notes: list[str]) -> 
 def _compare(found: Results, makers: Matchmaker, elo: Elo, notes: list[str]) -> None:
     """Say where the matches tell something else than the live table, if they do."""
     mine, live = found.table.pairs(), makers.table.pairs()
-    wrong = [pair for pair in sorted(mine.keys() | live.keys()) if not np.allclose(mine.get(pair, [0] * 5), live.get(pair, [0] * 5))]
+    none = [0] * 5  # whole scores are left out: states of earlier versions do not tell them
+    wrong = [pair for pair in sorted(mine.keys() | live.keys()) if not np.allclose(mine.get(pair, none)[:5], live.get(pair, none)[:5])]
     if wrong:
         a, b = wrong[0]
         notes.append(
@@ -347,8 +353,7 @@ def _by_number(name: str) -> tuple[bool, str, int, str]:
 
 
 def _pair_row(pair: tuple[str, str], record: Counts) -> PairRow:
-    wins, draws, losses = (int(n) for n in record)
-    return PairRow(*pair, wins, draws, losses, wilson(record.score, record.games))
+    return PairRow(*pair, int(record.wins), int(record.draws), int(record.losses), wilson(record.score, record.games))
 
 
 def _payoff_matrix(names: list[str], pairs: Sequence[PairRow]) -> tuple[list[str], NDArray[np.float64]]:

@@ -8,6 +8,7 @@ reset when the match began), ``counted``, ``learner``, ``branch``, ``asked``, ``
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,7 +58,11 @@ class Results:
 
 def counts_of(table: PayoffTable) -> dict[tuple[str, str], Counts]:
     """Whole results of every pair, each once."""
-    return {pair: Counts(record.wins, record.draws, record.losses) for pair, record in table.pairs().items()}
+    found: dict[tuple[str, str], Counts] = {}
+    for pair, record in table.pairs().items():
+        plain = Counts(record.wins, record.draws, record.losses)
+        found[pair] = plain if plain.score == record.score else plain._replace(points=record.score)
+    return found
 
 
 def against(counts: Mapping[tuple[str, str], Counts], player: str) -> dict[str, Counts]:
@@ -67,7 +72,7 @@ def against(counts: Mapping[tuple[str, str], Counts], player: str) -> dict[str, 
         if a == player:
             found[b] = record
         elif b == player:
-            found[a] = Counts(record.losses, record.draws, record.wins)
+            found[a] = record.mirrored
     return found
 
 
@@ -89,7 +94,7 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable()
 
 
-def _match_of(row: Mapping[str, Any]) -> Ticket | None:
+def match_of(row: Mapping[str, Any]) -> Ticket | None:
     """Who played, when the line tells players, places and lives that make sense."""
     players, places = row.get("players"), row.get("placements")
     if not isinstance(players, list) or not isinstance(places, list) or not all(_is_name(p) for p in players):
@@ -123,7 +128,7 @@ def count_matches(
     bad: list[int] = []
     twice: list[int] = []
     for line, row in enumerate(rows, 1):
-        ticket, number = _match_of(row), row.get("match")
+        ticket, number = match_of(row), row.get("match")
         if ticket is None:
             bad.append(line)
             continue
@@ -188,9 +193,9 @@ def read_best_responses(path: Path) -> dict[str, dict[str, Any]]:
     told = json.loads(path.read_bytes())
     try:
         for main, one in told.items():
-            Interval(**one["after"]), Interval(**one["before"]), int(one["frames"]), int(one["main_frames"])
-            if one["main"] != main:
-                raise ValueError(f"{main} is said to be {one['main']}")
-    except (KeyError, TypeError, AttributeError) as error:
+            numbers = [*Interval(**one["after"]), *Interval(**one["before"]), one["frames"], one["main_frames"]]
+            if one["main"] != main or not all(isinstance(n, int | float) and math.isfinite(n) for n in numbers):
+                raise ValueError(f"{main} is said to be {one['main']}, with {numbers}")
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(repr(error)) from error
     return told

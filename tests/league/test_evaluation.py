@@ -15,7 +15,6 @@ from league.losses import UpdateSettings
 from league.matchmaking import LeagueSettings
 from league.network import ActorCritic
 from league.report import make_report
-from league.report_plots import draw_plots
 from league.rollout import Match, Played
 from league.runners.base import weights_of
 from league.store import LeagueStore, StoreError, read_journal
@@ -63,7 +62,6 @@ def test_every_main_meets_every_snapshot_as_often_as_asked(league: Path) -> None
     assert proxy.found.games == 12
     assert not [note for note in report.notes if "evaluate" in note]
     assert "(evaluation)" in report.text()
-    assert "growth" in draw_plots(report)
     own = [name for name in past if name.startswith("main-1@")]
     old = past[: past.index(own[-2]) + 1]  # the rest was frozen since, exploiters too
     assert len(old) < len(past) - 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ from typing import Any
 import pytest
 
 from league.payoff import PayoffSettings
-from league.ratings import EloSettings
+from league.ratings import Counts, EloSettings, wilson
 from league.report import make_report, summary_of
+from league.report_plots import draw_plots
 from league.results import count_matches
 from league.store import StoreError
 
@@ -42,8 +45,8 @@ def test_a_win_a_draw_and_a_loss_among_equals() -> None:
     assert (first.elo.rating("a"), first.elo.rating("b")) == (1022.0, 978.0)
     assert count_matches(rows[1:2], elo=EloSettings(k=44)).elo.rating("a") == 1000.0
     found = count_matches(rows, elo=EloSettings(k=44))
-    assert tuple(found.counts["a", "b"]) == (1, 1, 1)
-    assert tuple(found.against("b")["a"]) == (1, 1, 1)
+    assert found.counts["a", "b"] == Counts(1, 1, 1)
+    assert found.against("b")["a"] == Counts(1, 1, 1)
     assert found.elo.rating("a") + found.elo.rating("b") == pytest.approx(2000, abs=1e-9)
 
 
@@ -94,8 +97,8 @@ def test_all_won_and_all_drawn_stay_finite(tmp_path: Path) -> None:
 
 def test_a_free_for_all_counts_each_pair_once() -> None:
     found = count_matches([{"players": ["a", "b", "b", "c"], "placements": [2, 1, 3, 4]}])
-    assert tuple(found.counts["a", "b"]) == (0, 1, 0)
-    assert tuple(found.counts["b", "c"]) == (1, 0, 0)
+    assert found.counts["a", "b"] == Counts(0, 1, 0)
+    assert found.counts["b", "c"] == Counts(1, 0, 0)
     assert found.counted == 1
 
 
@@ -110,7 +113,7 @@ def test_what_a_player_did_before_its_reset_is_forgotten() -> None:
     new = [match("a", "b", 0.0, lives=[1, 0])] * 2
     late = match("a", "b", 1.0, lives=[0, 0])
     found = count_matches([*old, *new, late])
-    assert tuple(found.counts["a", "b"]) == (0, 0, 2)
+    assert found.counts["a", "b"] == Counts(0, 0, 2)
     assert found.dropped == 1
     assert count_matches(old, lives={"a": 1}).counts == {}
     assert count_matches([*old, match("a", "b", 1.0, lives=[0, 0], counted=False)]).counts["a", "b"].wins == 5
@@ -167,6 +170,66 @@ def test_the_page_holds_its_plots_and_escapes_names(tmp_path: Path) -> None:
     assert "pairs" not in summary_of(report)
 
 
+def test_a_payoff_is_the_share_of_seats_that_one_ranks_above(tmp_path: Path) -> None:
+    """Not the share of matches in which it ranks above most of them."""
+    players = ["main-1", *["main-1@0"] * 3]
+    second = {"players": players, "placements": [2, 1, 3, 4]}
+    report = make_report(None, matches_file(tmp_path, [second] * 100))
+    (row,) = report.pairs
+    assert (row.wins, row.draws, row.losses) == (100, 0, 0)
+    assert row.payoff.value == pytest.approx(2 / 3)
+    assert 0.55 < row.payoff.low < row.payoff.high < 0.76
+    assert report.ratings["main-1"].value == pytest.approx(400 * math.log10(2), abs=3)  # odds of two to one
+    rows = [{"players": players, "placements": [1, 2, 3, 4]}] * 50 + [{"players": players, "placements": [3, 1, 2, 4]}] * 50
+    (row,) = make_report(None, matches_file(tmp_path, rows)).pairs
+    assert (row.wins, row.losses) == (50, 50)
+    assert row.payoff.value == pytest.approx(2 / 3)
+
+
+def test_four_experts_are_even(tmp_path: Path) -> None:
+    rows = [{"players": ["me", *["it"] * 3], "placements": [place, *sorted({1, 2, 3, 4} - {place})]} for place in (1, 2, 3, 4) * 50]
+    (row,) = make_report(None, matches_file(tmp_path, rows)).pairs
+    assert row.payoff.value == pytest.approx(0.5)
+    assert row.payoff.low == pytest.approx(wilson(100, 200).low)
+
+
+@pytest.mark.parametrize("place", [0, 3, 10**31, 1e400, float("nan"), True, "1"])
+def test_places_that_are_none_are_left_out_and_told(tmp_path: Path, place: Any) -> None:
+    rows = [match("a", "b", 1.0), {"players": ["a", "b"], "placements": [1, place]}]
+    report = make_report(None, matches_file(tmp_path, rows))
+    assert report.matches == 1
+    assert "1 lines are no match and are left out: 2" in report.text()
+
+
+@pytest.mark.parametrize("players", [{"0": "a"}, 3, "ab", [["a"], "b"]])
+def test_an_altered_evaluation_is_told(tmp_path: Path, players: Any) -> None:
+    path = matches_file(tmp_path, [match("main-1", "main-1@0", 1.0)])
+    rows = [{"players": players, "placements": [1, 2], "frames": 5}, {**match("main-1", "main-1@0", 1.0), "frames": 5}]
+    (tmp_path / "evaluation.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "1 lines are no match and are left out: 1" in make_report(None, path).text()
+
+
+@pytest.mark.parametrize("figures", [{"value": "0.5", "low": 0, "high": 1}, {"value": 0.5, "low": None, "high": 1}, {"value": 0.5}, 3])
+def test_an_altered_best_response_is_told_and_left_out(tmp_path: Path, figures: Any) -> None:
+    path = matches_file(tmp_path, [match("main-1", "main-1@0", 1.0)])
+    good = {"value": 0.5, "low": 0.4, "high": 0.6}
+    told = {"main": "main-1", "main_frames": 1, "budget": 1, "frames": 1, "matches": 1, "before": good, "after": figures}
+    (tmp_path / "best_response.json").write_text(json.dumps({"main-1": told}))
+    report = make_report(None, path)
+    assert not report.best_responses
+    assert "best_response.json: cannot be read" in report.text()
+
+
+def test_strength_is_drawn_by_what_a_learner_had_learnt_from(tmp_path: Path) -> None:
+    rows = [match("main-1@1", "main-1@0", 1.0)] * 60 + [match("main-1@1", "main-1@0", 0.0)] * 20
+    alone = make_report(None, matches_file(tmp_path, rows))
+    assert "growth" not in draw_plots(alone)  # nobody knows their frames
+    frozen = tuple(p._replace(kind="main", frames=1_000_000 * int(p.id[-1])) for p in alone.players)
+    drawn = draw_plots(dataclasses.replace(alone, players=frozen))["growth"]
+    assert "1M" in drawn
+    assert "main-1@0 is 0" in drawn
+
+
 def test_exploitability_leaves_the_newest_snapshot_apart(tmp_path: Path) -> None:
     rows = [match("main-1", "main-1@0", 1.0)] * 300 + [match("main-1", "main-1@0", 0.0)] * 100
     rows += [match("main-1", "main_exploiter-1@1", 1.0)] * 180 + [match("main-1", "main_exploiter-1@1", 0.0)] * 220
@@ -191,4 +254,4 @@ def test_payoffs_forget_as_the_live_ones_do() -> None:
     rows = [match("a", "b", 1.0)] * 30 + [match("a", "b", 0.0)] * 30
     settings = PayoffSettings(decay=0.9, prior_games=1)
     assert count_matches(rows, settings).table.payoff("a", "b") < 0.1
-    assert tuple(count_matches(rows, settings).counts["a", "b"]) == (30, 0, 30)
+    assert count_matches(rows, settings).counts["a", "b"] == Counts(30, 0, 30)
