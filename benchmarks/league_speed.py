@@ -3,10 +3,11 @@
     python -m benchmarks.league_speed [--seconds 10] [--worlds 64] [--hidden 128] [--actors 1]
 
 A fresh frame is one living seat that learns, for one step; a consumed frame is one that an update learnt from (each twice here).
-Rows: actors in processes and all seats learning (self-play); the same with one learning seat among three frozen ones; both in one
-process; and a plain loop as tutorials write it on the same worlds: PPO with two epochs, networks asked for every seat, dead or
-alive, nothing packed, all in one process. All losses are on (V-trace, TD, UPGO, KL, entropy). ``CPU`` is CPU time of all processes
-together: on a machine that does other work, frames a second of CPU say more than those of the clock. Prints a table and writes a
+Rows: actors in processes and all seats learning (self-play); the same with one learning seat among three of one frozen player, and of
+150 different ones as in a league that has gone on for an hour; all of it in one process; and a plain loop as tutorials write it on the
+same worlds: PPO with two epochs, networks asked for every seat, dead or alive, nothing packed, all in one process. All losses are on
+(V-trace, TD, UPGO, KL, entropy). ``CPU`` is CPU time of all processes together: on a machine that does other work, frames a second of
+CPU say more than those of the clock. Prints a table and writes a
 dated file under ``benchmarks/results/``.
 """
 
@@ -77,23 +78,28 @@ def measured(round_: Callable[[], tuple[int, int, int]], seconds: float) -> Row:
     return Row(fresh / spent, consumed / spent, fresh / (cpu_seconds() - cpu), steps / spent, (time.process_time() - own) / spent)
 
 
-def pipeline(runner: Runner, network: ActorCritic, seats: int, learning: int, ships: int) -> Callable[[], tuple[int, int, int]]:
-    """One rollout of every actor and all that is learnt from it, as ``league.refine`` does it."""
+def pipeline(
+    runner: Runner, network: ActorCritic, seats: int, learning: int, ships: int, others: int
+) -> Callable[[], tuple[int, int, int]]:
+    """One rollout of every actor and all that is learnt from it, as ``league.refine`` does it; ``others``: frozen players to meet."""
     how = UpdateSettings()
     learner = LeagueLearner(network, ActorCritic(network.hidden), None, how)
     assert learner.reference is not None
     replay = Replay(ReplaySettings(seats + 2 * how.sequences, how.sequences, how.replay_reuse))
     frozen = weights_of(learner.reference)
     runner.set_reference(frozen)
-    runner.set_weights("frozen", frozen, 0)
+    for number in range(others):
+        runner.set_weights(f"frozen-{number}", frozen, 0)
+    dice = np.random.default_rng(0)
     asked = 0
 
     def matches(count: int) -> Sequence[Match]:
         nonlocal asked
         asked += count
-        players = ("learner",) * learning + ("frozen",) * (ships - learning)
-        flags = tuple(player == "learner" for player in players)
-        return [Match(number, players, flags) for number in range(asked - count, asked)]
+        flags = (True,) * learning + (False,) * (ships - learning)
+        drawn = dice.integers(others, size=(count, ships - learning)).tolist()
+        players = [("learner",) * learning + tuple(f"frozen-{number}" for number in row) for row in drawn]
+        return [Match(asked - count + i, seated, flags) for i, seated in enumerate(players)]
 
     def round_() -> tuple[int, int, int]:
         before = learner.frames
@@ -175,11 +181,13 @@ def rows(args: argparse.Namespace) -> dict[str, Row]:
     settings = RunnerSettings(RolloutSettings(args.worlds, args.ships), args.actors, UNROLL, ahead=True)
     found: dict[str, Row] = {}
     for where, kind in (("processes", ProcessRunner), ("one process", InProcessRunner)):
-        for told, learning in (("all seats learn", args.ships), ("one seat learns", 1)):
+        for told, learning, others in (("all seats learn", args.ships, 1), ("one seat learns", 1, 1), ("one among 150 players", 1, 150)):
             torch.manual_seed(0)
             runner: Runner = kind(settings)
             try:
-                found[f"{where}, {told}"] = measured(pipeline(runner, ActorCritic(args.hidden), seats, learning, args.ships), args.seconds)
+                found[f"{where}, {told}"] = measured(
+                    pipeline(runner, ActorCritic(args.hidden), seats, learning, args.ships, others), args.seconds
+                )
             finally:
                 runner.close()
     torch.manual_seed(0)
