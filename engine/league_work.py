@@ -102,7 +102,7 @@ def refine(report: Report, workspace: str, folder: str, supervised: str = "", re
 def league(report: Report, workspace: str, folder: str, supervised: str = "", resume: bool = False, **asked: Any) -> str:
     """Play a league in ``folder`` and write its report there. asked: fields of ``LeagueRun`` and ``LeagueSettings``.
 
-    Going on with one, only ``rounds`` and ``runner`` of what is asked count.
+    Going on with one, only ``rounds``, ``runner``, ``address`` and ``save_every_s`` of what is asked count.
     """
     from league import threads
     from league.league import run_league
@@ -110,6 +110,7 @@ def league(report: Report, workspace: str, folder: str, supervised: str = "", re
     from league.live import LiveFile
     from league.matchmaking import LeagueSettings
     from league.report import make_report
+    from league.report_matches import with_matches
     from league.warm_up import warm_up
 
     where = Path(folder)
@@ -131,9 +132,11 @@ def league(report: Report, workspace: str, folder: str, supervised: str = "", re
         result = run_league(settings, where, live, stop, resume)
     if result.interrupted:
         with contextlib.suppress(KeyboardInterrupt):  # asked again, while it drew: the league itself is saved
-            make_report(where).write(where / "report")
+            with_matches(make_report(where), where, where / "report").write(where / "report")
         raise Stopped(f"stopped after {result.rounds} whole rounds; it can go on")
-    make_report(where).write(where / "report")
+    with_matches(make_report(where), where, where / "report").write(where / "report")
+    if result.idle:
+        return f"all {result.rounds} rounds are played; to go on, ask for more"
     return f"{result.rounds} rounds, {result.frames:,} frames, {result.matches:,} matches, {result.snapshots} snapshots"
 
 
@@ -173,9 +176,9 @@ def _imitation_of(folder: Path, epochs: int) -> tuple[ImitationSettings, int]:
 
 
 def _league_of(folder: Path, asked: Mapping[str, Any]) -> LeagueRun:
-    from league.league_run import saved_run
+    from league.league_run import COURSE, going_on, saved_run
 
-    return replace(saved_run(folder), **{name: asked[name] for name in ("rounds", "runner") if name in asked})
+    return going_on(saved_run(folder), {name: asked[name] for name in COURSE if name in asked})
 
 
 def _newest_card(folder: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ gives the same weights as one that was never stopped. Files: ``<name>`` (best by
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -25,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from data.checkpoint import CARD_VERSION, CheckpointError, checkpoints, fit_tensors, keep_newest, load, newest_whole, save
+from data.checkpoint import CARD_VERSION, CheckpointError, checkpoints, fit_tensors, keep_newest, load, newest_whole, read_card, save
 from data.progress import Progress, Report, ignore
 from league.arena.last_standing_rules import RULES_VERSION
 from league.codec import HEAD_NAMES
@@ -41,6 +42,7 @@ ASK_BATCHES: Final = 16
 USUAL_BATCH: Final = 64
 """Frames in one step that the learning rate is meant for."""
 _REPORT_S: Final = 0.5
+_ROLE: Final = "pi_sup"
 _OPTIMISER: Final = "optimiser/"
 _AT_ONCE: Final = 65_536
 """Frames looked at together when validating."""
@@ -186,8 +188,9 @@ def imitate(
     """Learn a policy and write it to ``run_dir/name``. ``about`` (plain values: where the data is from) goes into the card.
 
     ``stop`` is asked between batches, and Ctrl-C does the same: the last whole epoch is kept. Raises ImitationError,
-    CheckpointError when a resumed run had other data or settings, OSError.
+    CheckpointError when a resumed run had other data or settings, or files of other work bear the names of this one's, OSError.
     """
+    _refuse_others(run_dir, name)
     run = _Run(frames_of(sequences), settings)
     card = _card(run, about or {})
     notes: list[str] = []
@@ -219,6 +222,16 @@ def imitate(
     except KeyboardInterrupt:
         interrupted = True
     return _result(run, run_dir / name, interrupted, notes)
+
+
+def _refuse_others(run_dir: Path, name: str) -> None:
+    """Raise CheckpointError when imitation would write over what it has not written."""
+    for path in (run_dir / name, *checkpoints(run_dir)):
+        role = _ROLE
+        with contextlib.suppress(CheckpointError):  # absent, or torn: passed over where it resumes
+            role = read_card(path).get("role")
+        if role != _ROLE:
+            raise CheckpointError(f"{path}.safetensors: is no policy or checkpoint of imitation ({role}); name another --output")
 
 
 def _has_settled(state: _State, settings: ImitationSettings, notes: list[str]) -> bool:
@@ -256,7 +269,7 @@ def _card(run: _Run, about: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "card_version": CARD_VERSION,
         **made_for(),
-        "role": "pi_sup",
+        "role": _ROLE,
         "hidden": run.settings.hidden,
         "recipe": {**asdict(run.settings), "loss": "cross-entropy of each head, masked", "data": digest.hexdigest()[:16]},
         "split": {"train_frames": len(run.train), "validation_frames": len(run.validation), "episodes": len(run.frames.names)},
@@ -317,8 +330,10 @@ def load_policy(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
     """A policy of the league and its card; ``path`` without suffix.
 
     Raises CheckpointError that names every difference when it was made for other rules, another observation or another
-    network, and when the file is torn or missing.
+    network, when a frozen one has other weights than its card tells, and when the file is torn or missing.
     """
+    from league.store import weights_hash  # which needs what policies are made for
+
     found = load(path)
     here = made_for()
     wrong = [f"{key}: made with {found.card.get(key)}, here {value}" for key, value in here.items() if found.card.get(key) != value]
@@ -327,6 +342,11 @@ def load_policy(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
         wrong.append(f"hidden: {hidden} is no width")
     if wrong or not isinstance(hidden, int):
         raise CheckpointError(f"{path}: does not fit. {'; '.join(wrong)}. Imitate again: secondseat league imitate")
+    weights = {name: values for name, values in found.tensors.items() if not name.startswith(_OPTIMISER)}
+    if "weights_hash" in found.card and found.card["weights_hash"] != weights_hash(weights):
+        raise CheckpointError(
+            f"{path}.safetensors: its weights are others than those that were frozen; put the file back, or name another policy"
+        )
     network = ActorCritic(hidden)
-    _put(network, {n: v for n, v in found.tensors.items() if not n.startswith(_OPTIMISER)}, path)
+    _put(network, weights, path)
     return network.eval(), found.card

@@ -102,6 +102,10 @@ class _League:
         self.matches = 0
         """That are over."""
         self.notes: list[str] = []
+        self._lasting_notes = 0
+        """So many, of how it began or went on, are never dropped."""
+        self._first = 0
+        """Iterations that were over when this run began."""
         self._dirty: set[str] = set()
         self._saved_s = time.monotonic()
 
@@ -113,10 +117,10 @@ class _League:
         network, _ = load_policy(self.run.supervised)
         weights = weights_of(network)
         self.makers = Matchmaker.new(self.run.league, self.run.seed, weights_hash(weights))
+        self._hire(weights)  # before anything is written: a runner that cannot be had leaves no league behind
         for snapshot in self.makers.snapshots.values():
-            self.store.write_snapshot(snapshot.id, weights, asdict(snapshot))
+            self.store.write_snapshot(snapshot.id, weights, asdict(snapshot), first=True)
             self.frozen[snapshot.id] = weights
-        self._hire(weights)
         self._save()
 
     def resume(self) -> None:
@@ -145,6 +149,8 @@ class _League:
                 )
         for journal, name in ((self.store.matches, "matches"), (self.store.metrics, "metrics")):
             self.notes += [note] if (note := journal.cut(int(saved.journals[name]))) else []
+        if state.get("course") != self.run.course():  # what is asked for now counts, even if this run is killed before it saves
+            self.store.save({**state, "course": self.run.course()}, {})
         self.notes.append(f"goes on after {self.iterations} iterations and {self.matches} matches")
 
     def _thaw(self) -> None:
@@ -169,7 +175,8 @@ class _League:
         )
 
     def _hire(self, supervised: Weights) -> None:
-        self.trainees = {name: Trainee(name, supervised, self.run, self.runner_for) for name in self.makers.learners}
+        for name in self.makers.learners:  # one by one: those that are there are closed when the next cannot be had
+            self.trainees[name] = Trainee(name, supervised, self.run, self.runner_for)
         self._dirty = set(self.trainees)
 
     def close(self) -> None:
@@ -188,6 +195,7 @@ class _League:
         of_round = self.run.rl_iterations_per_round * len(self.trainees)
         total = self.run.rounds * of_round
         first, told_s, meter = self.iterations, 0.0, Meter()
+        self._first, self._lasting_notes = first, len(self.notes)
         names = list(self.trainees)
         try:
             while self.iterations < total:
@@ -291,14 +299,16 @@ class _League:
             self.makers.reset(me.name)
             for match in me.restart():
                 self.open.pop(match.number, None)
-            self.notes.append(f"{me.name} starts anew from the supervised policy")
-        del self.notes[:-_MOST_NOTES]
+            life = self.makers.learner(me.name).resets + 1
+            self.notes.append(f"{me.name} starts anew from the supervised policy (life {life})")
+        del self.notes[self._lasting_notes : -_MOST_NOTES]
 
     # telling and keeping
 
     def _save(self) -> None:
         state = {
             "settings": self.run.recipe(),
+            "course": self.run.course(),
             "iterations": self.iterations,
             "round": self.round,
             "number": self.number,
@@ -346,9 +356,9 @@ class _League:
         summary = {**summary_of(report), "interrupted": interrupted, "notes": [*self.notes, *report.notes]}
         write_json(self.store.folder / SUMMARY, summary)
         snapshots = sum(player.frozen for player in report.players)
-        return LeagueResult(
-            self.store.folder, report.rounds, report.frames, report.matches, snapshots, interrupted, tuple(self.notes), summary
-        )
+        idle = not interrupted and self.iterations == self._first
+        notes = tuple(self.notes)
+        return LeagueResult(self.store.folder, report.rounds, report.frames, report.matches, snapshots, interrupted, notes, summary, idle)
 
 
 __all__ = ["LeagueProgress", "LeagueResult", "LeagueRun", "run_league"]

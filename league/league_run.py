@@ -6,7 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,8 +26,8 @@ from league.rollout import RolloutSettings
 from league.runners.base import RunnerSettings
 from league.runners.choose import RunnerName, check_runner
 
-_FREE: Final = ("supervised", "rounds", "save_every_s", "runner", "address")
-"""Settings that may change when a league goes on."""
+COURSE: Final = ("rounds", "save_every_s", "runner", "address")
+"""Settings that may be others when a league goes on; without being asked they are as before."""
 _RATED_EVERY_S: Final = 5.0
 _RATE_OVER_S: Final = 10.0
 
@@ -108,7 +108,11 @@ class LeagueRun:
 
     def recipe(self) -> dict[str, Any]:
         """Everything that must be the same to go on, as plain values."""
-        return {name: value for name, value in asdict(self).items() if name not in _FREE}
+        return {name: value for name, value in asdict(self).items() if name not in ("supervised", *COURSE)}
+
+    def course(self) -> dict[str, Any]:
+        """What may be others when it goes on, as plain values."""
+        return {name: getattr(self, name) for name in COURSE}
 
     def refuse_other(self, theirs: Mapping[str, Any]) -> None:
         """Raises LeagueError naming every setting that is another than the saved league's."""
@@ -132,14 +136,24 @@ def run_of(recipe: Mapping[str, Any]) -> LeagueRun:
 
 
 def saved_run(folder: Path) -> LeagueRun:
-    """The run of the league in ``folder`` as it was begun. Raises StoreError."""
+    """The run of the league in ``folder`` as it was begun, for as long and by the runner that was last asked for; states of before that was
+    kept have the defaults. Raises StoreError."""
     from league.store import LeagueStore, StoreError
 
-    saved = LeagueStore(folder).load()
+    state = LeagueStore(folder).load().state
     try:
-        return run_of(saved.state["settings"])
-    except (KeyError, TypeError, ValueError) as error:
+        return run_of({**state["settings"], **{name: value for name, value in state.get("course", {}).items() if name in COURSE}})
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"{folder}: its settings cannot be read ({error}); begin a new league") from error
+
+
+def going_on(begun: LeagueRun, changed: Mapping[str, Any]) -> LeagueRun:
+    """``begun`` with the fields that are ``changed``; where another runner takes over from ray, the cluster's address is left behind.
+
+    Raises LeagueError.
+    """
+    without = {"address": ""} if changed.get("runner", "ray") != "ray" else {}
+    return replace(begun, **{**without, **changed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +171,8 @@ class LeagueResult:
     notes: tuple[str, ...]
     summary: dict[str, Any] = field(default_factory=dict[str, Any])
     """As in ``summary.json``."""
+    idle: bool = False
+    """Nothing was left to play: as many rounds as asked for, or more, were over."""
 
 
 class Meter:

@@ -5,13 +5,15 @@ self-play, in which all seats learn, and play against scripts or frozen policies
 are asked for. Every so often the policy plays the scripted pilots, always in the same worlds. Learning goes up and down, so that the
 policy of the best of these looks is the one that is given out; at the end it plays anew, in worlds that it was not chosen in.
 
-Files of a run: ``<name>`` (the policy), ``metrics.jsonl`` (a line an iteration), and ``checkpoint_epoch_N`` with ``replay_N.npz``,
-``runner_N.npz`` and, once it was looked at, ``best_N.npz``, all of one iteration. A run that is resumed goes on bit for bit as if it
-had never stopped, with actors in processes too: a rollout begun ahead is kept with the weights that it is played with.
+Files of a run: ``<name>`` (the policy), ``metrics.jsonl`` (a line an iteration), and ``checkpoint_iteration_N`` with ``replay_N.npz``,
+``runner_N.npz`` and, once it was looked at, ``best_N.npz``, all of one iteration; those of an imitation may lie beside them. A run that
+is resumed goes on bit for bit as if it had never stopped, with actors in processes too: a rollout begun ahead is kept with the weights
+that it is played with.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,26 +22,29 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from data.checkpoint import CheckpointError, checkpoints, keep_newest, save
+from data.checkpoint import CheckpointError, read_card, save
 from data.progress import Progress, Report, ignore
 from league import replay as replays
 from league.arena.last_standing_pilots import PILOTS
 from league.imitate import load_policy
 from league.learner import LeagueLearner
 from league.network import ActorCritic
-from league.players import Versus, judge
+from league.players import SUFFIX, Versus, judge
 from league.ratings import Interval
+from league.refine_resume import ROLE, checkpoint_of, iteration_of, refinements
 from league.refine_settings import COURSE, LEARNER, SUPERVISED, Evaluation, RefineError, RefineResult, RefineSettings
 from league.replay import Replay
 from league.rollout import Match
 from league.runners.base import Runner, RunnerState, network_of, weights_of
 from league.runners.choose import make_runner
-from league.store import STATE, Journal, Weights, weights_hash
+from league.store import Journal, LeagueStore, Weights, weights_hash
 from league.trajectories import TrajectoryError, read_arrays, write_arrays
 from league.warm_up import warm_up
 
 KEPT_CHECKPOINTS: Final = 2
 METRICS: Final = "metrics.jsonl"
+_ROLE: Final = "pi_rl"
+"""In the card of the policy."""
 _REPORT_S: Final = 0.5
 
 __all__ = ["Evaluation", "RefineError", "RefineResult", "RefineSettings", "refine"]
@@ -83,13 +88,14 @@ def refine(
     Written is the policy of the best evaluation (``RefineResult.kept``), or without evaluations the last. ``stop`` is asked
     between iterations; what was learnt is kept then. Ctrl-C ends at once: the last checkpoint is kept. Raises
     CheckpointError when a policy does not fit or a resumed run had other settings, RefineError when there is a run already and
-    ``resume`` is not asked for, RunnerError when actors keep dying, OSError.
+    ``resume`` is not asked for or another policy bears the name, RunnerError when actors keep dying, OSError.
     """
     settings = settings or RefineSettings()
-    if not resume and checkpoints(run_dir):
+    if not resume and refinements(run_dir):
         raise RefineError(f"{run_dir}: there is a run already; go on with it by --resume, or name another folder")
-    if (run_dir / STATE).exists():
+    if LeagueStore(run_dir).has_state:
         raise RefineError(f"{run_dir}: a league lies there, whose {METRICS} this would write into; name another folder")
+    _refuse_other(run_dir / name)
     load_policy(supervised)  # one that does not fit is told before anything is compiled
     warm_up(report)
     run = _Run(supervised, settings, run_dir, name)
@@ -102,6 +108,15 @@ def refine(
         return run.result(interrupted)
     finally:
         run.runner.close()
+
+
+def _refuse_other(path: Path) -> None:
+    """Raise RefineError when refinement would write over a policy of something else: over the one it comes from, say."""
+    role = _ROLE
+    with contextlib.suppress(CheckpointError):  # absent, or torn
+        role = read_card(path).get("role")
+    if role != _ROLE:
+        raise RefineError(f"{path}{SUFFIX}: is there already and is no refinement's ({role}); name another --output")
 
 
 class _Run:
@@ -280,24 +295,31 @@ class _Run:
         about = self._about()
         if self.best:
             write_arrays(self.run_dir / f"best_{number}.npz", self.best.weights, {"iteration": self.best.iteration})
-        self.learner.save(self.run_dir / f"checkpoint_epoch_{number}", about, "checkpoint of refinement")
+        self.learner.save(checkpoint_of(self.run_dir, number), about, ROLE)
         self._give_out(about)
         self.saved, self._saved_evaluations = number, len(self.counters.evaluations)
-        keep_newest(self.run_dir, KEPT_CHECKPOINTS)
-        kept = {path.name.rsplit("_", 1)[1] for path in checkpoints(self.run_dir)}
+        self._keep_newest()
+
+    def _keep_newest(self) -> None:
+        """Remove older checkpoints of this run, and what belongs to them."""
+        found = refinements(self.run_dir)
+        for old in found[KEPT_CHECKPOINTS:]:
+            for suffix in (SUFFIX, ".json"):
+                old.with_name(old.name + suffix).unlink(missing_ok=True)
+        kept = {iteration_of(path) for path in found[:KEPT_CHECKPOINTS]}
         for part in ("replay", "runner", "best"):
             for old in self.run_dir.glob(f"{part}_*.npz"):
-                if old.stem.rsplit("_", 1)[1] not in kept:
+                if iteration_of(old.with_suffix("")) not in kept:
                     old.unlink(missing_ok=True)
 
     def _give_out(self, about: dict[str, Any]) -> None:
-        save(self.run_dir / self.name, self.best.weights if self.best else self.learner.weights(), self.learner.card("pi_rl", about))
+        save(self.run_dir / self.name, self.best.weights if self.best else self.learner.weights(), self.learner.card(_ROLE, about))
 
     def resume(self) -> None:
         """Go on from the newest checkpoint that is whole, with its replay and worlds."""
-        found = checkpoints(self.run_dir)
+        found = refinements(self.run_dir)
         for path in found:
-            number = path.name.rsplit("_", 1)[1]
+            number = iteration_of(path)
             try:
                 replay = replays.restore(self.run_dir / f"replay_{number}.npz")
                 state = RunnerState(*read_arrays(self.run_dir / f"runner_{number}.npz"))

@@ -23,7 +23,7 @@ from league.matchmaking import Matchmaker, MixRow
 from league.ratings import Counts, Elo, EloSettings, Exploitability, Interval, NashAverage, exploitability, nash_average, wilson
 from league.results import Results, against, count_matches, match_of, rated, read_best_responses
 from league.skill import Skill, skills
-from league.store import BEST_RESPONSE, EVALUATION, MATCHES, METRICS, STATE, LeagueStore, StoreError, read_journal, read_state
+from league.store import BEST_RESPONSE, EVALUATION, MATCHES, METRICS, LeagueStore, StoreError, read_journal
 
 if TYPE_CHECKING:
     from league.report_matches import ShownMatch
@@ -185,7 +185,7 @@ def make_report(
     """
     folder = None if league is None else league if league.is_dir() else league.parent
     notes: list[str] = []
-    told = _state_of(league, notes) if league is not None else None
+    told = _state_of(folder, notes) if folder is not None else None
     path = matches or (folder / MATCHES if folder is not None else None)
     if path is None:
         raise StoreError("report: neither a league nor matches are named; give the folder of a league, or its matches.jsonl")
@@ -208,13 +208,9 @@ def make_report(
     return _report(found, makers, told, notes, metrics, judged, samples)
 
 
-def _state_of(league: Path, notes: list[str]) -> dict[str, Any] | None:
-    """The state in that file; of a folder, or of its newest state's file, the newest that is good. None (told) when there is none but
-    the folder's matches can be read."""
-    folder = league if league.is_dir() else league.parent
+def _state_of(folder: Path, notes: list[str]) -> dict[str, Any] | None:
+    """The newest good state, or None (told) when the folder has none but its matches can be read."""
     try:
-        if league.is_file() and league.name != STATE:
-            return dict(read_state(league)["state"])
         saved = LeagueStore(folder).load()
     except StoreError as error:
         if not (folder / MATCHES).is_file():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +15,7 @@ from league.store import MATCHES
 
 if TYPE_CHECKING:
     from league.arena.looks import Look
+    from league.report import Report
 
 FOLDER: Final = "replays"
 FPS, SCALE = 20, 1
@@ -61,6 +62,20 @@ class ShownMatch:
         )
 
 
+def with_matches(
+    found: Report,
+    folder: Path,
+    page_dir: Path,
+    videos: bool = False,
+    report: ReportProgress = ignore,
+    stop: Callable[[], bool] = lambda: False,
+) -> Report:
+    """The report of the league in ``folder`` with chosen matches; raises as ``show_matches``."""
+    ratings = {player: rating.value for player, rating in found.ratings.items()}
+    shown, notes = show_matches(folder, page_dir, ratings, videos=videos, report=report, stop=stop)
+    return replace(found, shown=tuple(shown), notes=(*found.notes, *notes))
+
+
 def show_matches(
     folder: Path,
     page_dir: Path,
@@ -79,7 +94,7 @@ def show_matches(
         return [], []
     rewatch = Rewatch(folder)
     shown: list[ShownMatch] = []
-    notes: list[str] = []
+    notes = list(rewatch.notes)
     for number, pick in enumerate(picks):
         chosen = rewatch.choose(pick, ratings)
         if chosen is None or chosen.number in [one.match for one in shown]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import UnionType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from league.imitate import load_policy
 from league.league_run import run_of
 from league.matchmaking import Matchmaker
 from league.moves import KEPT_EVERY, KeptMatch, MovesError, seated, unpack_moves
+from league.payoff import check_placements
 from league.rollout import Actor, Match, Policy, RolloutSettings, world_seed
 from league.runners.base import weights_of
 from league.store import MATCHES, REPLAYS, LeagueStore, StoreError, read_journal, weights_hash
@@ -33,6 +35,7 @@ PICKS: Final = ("closest", "upset", "latest")
 _UNROLL: Final = 64
 _MOST_COMPARED: Final = 2000
 """Newest kept matches among which the closest is looked for."""
+_MOST_STEPS: Final = 10**9
 
 
 class RewatchError(ValueError):
@@ -82,12 +85,19 @@ class Rewatch:
     """Lines of ``matches.jsonl`` by number, in their order."""
     kept: dict[int, dict[str, Any]] = field(init=False)
     """Lines of ``replays.jsonl`` by number: of those told twice the last."""
+    notes: list[str] = field(init=False)
+    """On lines that are left out."""
 
     def __post_init__(self) -> None:
-        self.rows, self.kept = {}, {}
+        self.rows, self.kept, self.notes = {}, {}, []
+        bad = 0
         for row in read_journal(self.folder / MATCHES)[0]:
-            if isinstance(row.get("match"), int) and isinstance(row.get("players"), list) and isinstance(row.get("placements"), list):
+            if _is_match(row):
                 self.rows.setdefault(row["match"], row)
+            else:
+                bad += 1
+        if bad:
+            self.notes.append(f"{MATCHES}: {bad} lines cannot be shown; a match has a number, players, placements from 1 and steps")
         path = self.folder / REPLAYS
         for told in read_journal(path)[0] if path.is_file() else []:
             if isinstance(told.get("match"), int):
@@ -148,7 +158,7 @@ class Rewatch:
 
     def _readable(self, number: int) -> KeptMatch | None:
         try:
-            kept = KeptMatch.from_json(self.kept[number])
+            kept = _kept_of(self.kept[number])
             unpack_moves(kept.moves, len(kept.players))
         except MovesError:
             return None
@@ -168,7 +178,7 @@ class Rewatch:
             raise RewatchError(f"match {number} cannot be shown: {error}") from error
 
     def _exactly(self, row: Mapping[str, Any]) -> Replay:
-        kept = KeptMatch.from_json(self.kept[row["match"]])
+        kept = _kept_of(self.kept[row["match"]])
         moves = unpack_moves(kept.moves, len(kept.players))
         state = _played([kept], [moves])
         if not state.over[0] or _by_player(state, kept.match) != kept.placements or _steps(state) != row.get("steps"):
@@ -199,6 +209,37 @@ class Rewatch:
         told = f"not the match itself, whose moves were not kept: played again in its world by the snapshots{as_now}; {ended}"
         moves = unpack_moves(played[0].moves, run.ships)
         return Replay(number, seated(players, number), world_seed(run.seed, number), moves, run.episode_steps, False, told)
+
+
+def _is_match(row: Mapping[str, Any]) -> bool:
+    """Whether a line tells a match that can be shown: its number, players, places that make sense, and how long it was, if at all."""
+    number, players, places, steps = row.get("match"), row.get("players"), row.get("placements"), row.get("steps", 0)
+    if not _is_number(number, int) or number < 0 or not _is_number(steps, int) or not 0 <= steps <= _MOST_STEPS:
+        return False
+    if not isinstance(players, list) or not isinstance(places, list):
+        return False
+    if not all(isinstance(player, str) and player for player in players) or not all(_is_number(place, int | float) for place in places):
+        return False
+    try:
+        check_placements(players, places)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(value: Any, kind: type | UnionType) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _kept_of(told: Mapping[str, Any]) -> KeptMatch:
+    """Of a line of ``replays.jsonl``. Raises MovesError for one that is none, numbers beyond any match's among them."""
+    try:
+        kept = KeptMatch.from_json(told)
+    except OverflowError as error:
+        raise MovesError(f"a line of kept moves is broken ({error})") from error
+    if kept.episode_steps > _MOST_STEPS:
+        raise MovesError(f"match {kept.match}: its line of kept moves is broken: {kept.episode_steps} steps")
+    return kept
 
 
 def _network(name: str, makers: Matchmaker, parts: Mapping[str, Path], folder: Path) -> Any:

@@ -55,9 +55,16 @@ class RunRow:
     """Of the process that runs it; 0 when none does, or none is known."""
 
 
+def league_folders(workspace: Path) -> list[Path]:
+    """Folders of the workspace's leagues, the one that was played last at the end: by its state and its matches, whatever else (a report,
+    an evaluation) was written into a folder since. Raises OSError when the workspace cannot be read."""
+    leagues = {path.parent for name in STATES for path in (workspace / LEAGUES).glob(f"*/{name}")}
+    return sorted(leagues, key=lambda folder: (_changed(folder, *STATES), folder.name))
+
+
 def list_runs(workspace: Path) -> list[RunRow]:
     """All runs, newest first. Raises OSError when the workspace cannot be read."""
-    leagues = {path.parent for name in STATES for path in (workspace / LEAGUES).glob(f"*/{name}")}
+    leagues = league_folders(workspace)
     models = {path.parent for path in (workspace / MODELS).glob("*/*.json*")}
     rows = [_whole(_league, "league", folder) for folder in leagues]
     for folder in models:
@@ -71,7 +78,8 @@ def _whole(read: Callable[[Path], RunRow], kind: Kind, folder: Path) -> RunRow:
     try:
         return read(folder)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        return RunRow(kind, folder.name, folder, _changed(folder, "."), "kept", why=f"its files cannot be read ({error!r})")
+        names = STATES if kind == "league" else (METRICS, *(path.name for path in folder.glob("*.json*")))
+        return RunRow(kind, folder.name, folder, _changed(folder, *names), "kept", why=f"its files cannot be read ({error!r})")
 
 
 def _league(folder: Path) -> RunRow:

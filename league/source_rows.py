@@ -35,6 +35,7 @@ _SEAT: Final = ("agent_id", "agent", "player_id", "player", "seat", "bot_id")
 _COUNT: Final = ("step", "tick", "frame", "t", "index")
 _LOG_PROB: Final = ("behaviour_log_prob", "behavior_log_prob", "log_prob", "logp")
 _METRICS: Final = ("metrics", "ocr", "ocr_metrics")
+_ENDS: Final = ("done", "terminated", "truncated")
 
 
 @dataclass(slots=True)
@@ -119,6 +120,8 @@ class _Reader:
         self.rows = 0
         self._open: dict[tuple[str, str], RawEpisode] = {}
         self._begun: Counter[tuple[str, str]] = Counter()
+        self._seats: dict[str, set[str]] = {}
+        """By the name of a match: who played in it since it last ended."""
 
     def take(self, line: Mapping[str, Any], inherited: Mapping[str, Any], depth: int) -> None:
         merged = {**inherited, **{k: line[k] for k in (*_EPISODE, *_SEAT, *_COUNT) if k in line}}
@@ -148,13 +151,17 @@ class _Reader:
         return _name(_first(merged, _EPISODE)), _name(_first(merged, _SEAT))
 
     def _end(self, line: Mapping[str, Any], merged: Mapping[str, Any], *, whole: bool) -> None:
-        """A line that ends an episode: by its outcome, or since it held the whole of it."""
+        """A line that ends an episode: by its outcome, or since it held the whole of it. An outcome that names no seat is that of a match
+        with one; of several nobody knows whose it is."""
         outcome = outcome_of(line)
         episode, seat = self._key(merged)
         found = [e for (name, place), e in self._open.items() if name == episode and (not seat or place == seat)]
         if outcome is None and not whole:
             self.file.dropped["lines without observation and action"] += 1
             return
+        if not seat and len(self._seats.pop(episode, ())) > 1 and outcome is not None:
+            self.file.dropped["outcomes without a seat of matches with several"] += 1
+            outcome = None
         for one in found:
             one.outcome = one.outcome if outcome is None else outcome
             del self._open[episode, one.seat]
@@ -169,6 +176,7 @@ class _Reader:
             self._begun[key] += 1
             found = RawEpisode(f"{key[0]}#{number}" if number or not key[0] else key[0], key[1])
             self._open[key] = found
+            self._seats.setdefault(key[0], set()).add(key[1])
             self.file.episodes.append(found)
         found.count = found.count if count is None else count
         return found
@@ -176,7 +184,7 @@ class _Reader:
     def _row(self, line: Mapping[str, Any], merged: Mapping[str, Any]) -> None:
         self.rows += 1
         dropped, unknown = self.file.dropped, self.file.unknown
-        known = {*_OBSERVATIONS, *_ACTIONS, *_EPISODE, *_SEAT, *_COUNT, *_LOG_PROB, *_METRICS, "reward", "done", "terminated", "truncated"}
+        known = {*_OBSERVATIONS, *_ACTIONS, *_EPISODE, *_SEAT, *_COUNT, *_LOG_PROB, *_METRICS, *_ENDS, "reward"}
         unknown.update(str(key)[:60] for key in line if key not in known)
         episode = self._episode(merged)
         try:
@@ -198,8 +206,8 @@ class _Reader:
         self._close(line, episode, merged)
 
     def _close(self, line: Mapping[str, Any], episode: RawEpisode, merged: Mapping[str, Any]) -> None:
-        truncated = line.get("truncated") is True
-        if not (truncated or line.get("done") is True or line.get("terminated") is True):
+        truncated = _is_true(line.get("truncated"))
+        if not any(_is_true(line.get(name)) for name in _ENDS):
             return
         episode.end = "truncated" if truncated else "terminated"
         outcome = outcome_of(line)
@@ -209,6 +217,11 @@ class _Reader:
 
 def _first(line: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((line[name] for name in names if line.get(name) is not None), None)
+
+
+def _is_true(value: Any) -> bool:
+    """Of true, 1 and "true"."""
+    return value == 1 or (isinstance(value, str) and value.strip().lower() == "true")
 
 
 def _name(value: Any) -> str:

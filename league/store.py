@@ -75,10 +75,16 @@ class Journal:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write rows at the end; they survive this process. Raises OSError."""
+        """Write rows at the end; they survive this process. A last line that is torn is ended first, so that it takes none of them along.
+
+        Raises OSError.
+        """
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
         if text:
-            with self.path.open("ab") as file:
+            with self.path.open("a+b") as file:
+                if file.seek(0, os.SEEK_END):
+                    file.seek(-1, os.SEEK_END)
+                    text = text if file.read(1) == b"\n" else f"\n{text}"
                 file.write(text.encode())
 
     def sync(self) -> None:
@@ -106,16 +112,18 @@ class Journal:
 
 
 def read_journal(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Rows of a journal, and a sentence on lines that are none. A last line without its end is still being written: left out.
+    """Rows of a journal, and a sentence on lines that are none. A last line without its end counts when it is whole; else it is torn, or
+    is still being written.
 
     Raises StoreError when the file cannot be read.
     """
     rows: list[dict[str, Any]] = []
     bad: list[int] = []
     try:
-        lines = path.read_bytes().split(b"\n")[:-1]
+        lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise StoreError(f"{path}: cannot be read ({error.strerror or error}); name the matches of a league") from error
+    torn = False
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
@@ -123,9 +131,13 @@ def read_journal(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
             row = None
         if isinstance(row, dict):
             rows.append(row)
+        elif line.strip() and number == len(lines):
+            torn = True
         elif line.strip():
             bad.append(number)
     notes = [f"{path.name}: {len(bad)} lines are no JSON object and are left out, the first is line {bad[0]}"] if bad else []
+    if torn:
+        notes.append(f"{path.name}: its last line, {len(lines)}, is torn and is left out")
     return rows, notes
 
 
@@ -199,8 +211,13 @@ class LeagueStore:
 
     @property
     def is_used(self) -> bool:
-        """Whether a league is, or was, in the folder."""
-        return any((self.folder / name).exists() for name in (STATE, PREVIOUS, MATCHES, _SNAPSHOTS))
+        """Whether a league is, or was, in the folder. First snapshots alone are what is left of a start that failed."""
+        return self.has_state or self.matches.path.exists() or any((self.folder / _SNAPSHOTS).glob("*@[1-9]*"))
+
+    @property
+    def has_state(self) -> bool:
+        """Whether there is a state that may be gone on from; whether it is good, ``load`` tells."""
+        return any((self.folder / name).exists() for name in (STATE, PREVIOUS))
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -302,13 +319,14 @@ class LeagueStore:
         """Without suffix. Raises StoreError for a name that no snapshot has."""
         return self.folder / _SNAPSHOTS / _checked_name(snapshot)
 
-    def write_snapshot(self, snapshot: str, weights: Weights, about: Mapping[str, Any]) -> None:
-        """Freeze weights. A file of that name with other weights (of a future that was cut off) is kept under another name."""
+    def write_snapshot(self, snapshot: str, weights: Weights, about: Mapping[str, Any], *, first: bool = False) -> None:
+        """Freeze weights. A file of that name with other weights (of a future that was cut off) is kept under another name, unless this is
+        one of the ``first`` of a league that begins: then a start that failed left it."""
         path, wanted = self.snapshot_path(snapshot), weights_hash(weights)
         found = self._hash_at(path)
         if found == wanted:
             return
-        if found is not None:
+        if found is not None and not first:
             for suffix in (".safetensors", ".json"):
                 with contextlib.suppress(FileNotFoundError):
                     replace_path(f"{path}{suffix}", f"{path}.other-{found[:8] or 'torn'}{suffix}")

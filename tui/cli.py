@@ -39,7 +39,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "evaluations": Entry("evaluations", "list | compare: scores that were kept"),
         "models": Entry("models", "list | show | promote | rollback: training runs and policies"),
         "tensorboard": Entry("tensorboard", "training curves in a browser"),
-        "league": Entry("league", "data | imitate | refine | run | report | watch: agents that learn from each other"),
+        "league": Entry("league", "data | imitate | refine | run | report | watch | replay | record: agents that learn"),
         "demo": Entry("demo", "record, learn and fly once in the arena, and say how well (about ten minutes)"),
     },
     "The running engine": {

@@ -268,7 +268,7 @@ def _losses(progress: LeagueProgress) -> Table:
 
 
 class LeagueView:
-    """What ``run_league`` reports to: a picture on a terminal, else a line at each new turn and every ten seconds."""
+    """What ``run_league`` reports to: a picture on a terminal, else a line at each new turn and every ten seconds, and each note once."""
 
     def __init__(self, plain: bool = False) -> None:
         self.plain = plain or not sys.stderr.isatty() or os.environ.get("TERM", "") in {"", "dumb"}
@@ -277,11 +277,17 @@ class LeagueView:
         self._console: Console | None = None
         self._turn: tuple[int, str] = (0, "")
         self._said_s = 0.0
+        self._noted: set[str] = set()
 
     def __call__(self, progress: LeagueProgress) -> None:
         self._newest = progress
+        if not self.plain:
+            return
+        for note in (note for note in progress.notes if note not in self._noted):
+            print(f"note: {note}", file=sys.stderr, flush=True)
+        self._noted.update(progress.notes)
         turn = (progress.round, progress.learner)
-        if self.plain and (turn != self._turn or time.monotonic() - self._said_s >= PLAIN_LINE_EVERY_S):
+        if turn != self._turn or time.monotonic() - self._said_s >= PLAIN_LINE_EVERY_S:
             self._turn, self._said_s = turn, time.monotonic()
             print(plain_line(progress), file=sys.stderr, flush=True)
 

@@ -57,7 +57,7 @@ def test_a_league_is_stopped_and_goes_on_with_its_own_settings(root: Path) -> No
     assert live.state == "stopped"
     first = LeagueStore(Path(folder)).load().state
     assert first["settings"]["seed"] == 5
-    text = league(lambda progress: None, str(root), folder, resume=True, rounds=3, seed=77, runner="in-process")
+    text = league(lambda progress: None, str(root), folder, resume=True, rounds=3, seed=77)
     assert text.startswith("3 rounds")
     last = LeagueStore(Path(folder)).load().state
     assert last["settings"] == first["settings"]
@@ -66,6 +66,8 @@ def test_a_league_is_stopped_and_goes_on_with_its_own_settings(root: Path) -> No
     assert live is not None
     assert (live.state, live.progress.round) == ("done", 3)
     assert (Path(folder) / "report" / "report.html").is_file()
+    assert league(lambda progress: None, str(root), folder, resume=True) == "all 3 rounds are played; to go on, ask for more"
+    assert LeagueStore(Path(folder)).load().state["course"] == {"rounds": 3, "runner": "in-process", "address": "", "save_every_s": 0.0}
 
 
 def test_a_refinement_goes_on_beside_a_newer_first_policy(root: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_refinement_loses_an_actor_then_the_learner_then_all(pi_sup: Path, tmp
     dice = random.Random(seed)
     kills = [(what, dice.randrange(2, 4), dice.random() * 0.05) for what in ("actor", "learner", "all")]
     killed(("refine", pi_sup, settings), tmp_path, kills)
-    mine, theirs = (checkpoint.load(tmp_path / part / "checkpoint_epoch_14") for part in ("whole", "parts"))
+    mine, theirs = (checkpoint.load(tmp_path / part / "checkpoint_iteration_14") for part in ("whole", "parts"))
     assert mine.tensors.keys() == theirs.tensors.keys()
     assert all(np.array_equal(values, theirs.tensors[name]) for name, values in mine.tensors.items()), f"seed {seed}: {kills}"
     counted = [[_timeless(line) for line in (tmp_path / part / "metrics.jsonl").read_text().splitlines()] for part in ("whole", "parts")]

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +68,7 @@ def outcome(folder: Path) -> dict[str, Any]:
     files = {name: (folder / name).read_bytes() for name in ("matches.jsonl", "metrics.jsonl")}
     files |= {path.name: path.read_bytes() for path in (folder / "snapshots").glob("*.safetensors")}
     parts = {name: about["files"] for name, about in told["parts"].items()}
-    return {"files": files, "parts": parts, "state": {k: v for k, v in told["state"].items() if k != "settings"}}
+    return {"files": files, "parts": parts, "state": {k: v for k, v in told["state"].items() if k not in ("settings", "course")}}
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +243,7 @@ def test_a_frozen_snapshot_never_changes(pi_sup: Path, whole: Path) -> None:
 def test_exploiters_start_anew_from_the_supervised_policy(pi_sup: Path, tmp_path: Path) -> None:
     run = small(pi_sup, league=LeagueSettings(exploiter_least_frames=1, exploiter_most_frames=1), rounds=1, rl_iterations_per_round=1)
     result = run_league(run, tmp_path)
-    assert "main_exploiter-1 starts anew from the supervised policy" in result.notes
+    assert "main_exploiter-1 starts anew from the supervised policy (life 2)" in result.notes
     state = LeagueStore(tmp_path).load()
     from data import checkpoint
 
@@ -344,13 +345,22 @@ def test_opponents_come_as_asked_and_every_role_is_frozen_in_time(pi_sup: Path, 
 
 
 def test_a_match_that_ends_after_a_reset_is_not_counted(pi_sup: Path, tmp_path: Path) -> None:
-    rules = LeagueSettings(exploiter_least_frames=1, exploiter_most_frames=1, league_exploiter_reset_share=1.0)
-    mains = replace(rules, main_snapshot_frames=1, main_reset_share=1.0)
-    fake(pi_sup, tmp_path, LateRunner, rounds=6, rl_iterations_per_round=1, actor_rollouts=2, league=mains)
+    """Only the main starts anew, in the midst of the matches that exploiters play with it."""
+    rules = LeagueSettings(main_snapshot_frames=1, main_reset_share=1.0, main_exploiter_reset_share=0.0, league_exploiter_reset_share=0.0)
+    fake(pi_sup, tmp_path, LateRunner, rounds=6, rl_iterations_per_round=1, actor_rollouts=3, league=rules)
     rows, _ = read_journal(tmp_path / "matches.jsonl")
     report = make_report(tmp_path)
-    assert report.dropped == sum(not row["counted"] for row in rows)
+    dropped = [row for row in rows if not row["counted"]]
+    assert report.dropped == len(dropped) > 0
+    assert {row["learner"] for row in dropped} == {"main_exploiter-1"}
+    assert all("main-1" in row["players"] for row in dropped)
     assert len({row["match"] for row in rows}) == len(rows)
+
+    table = read_state(tmp_path / "league_state.json")["state"]["matchmaker"]["table"]
+    of_now = [row["players"] for row in rows if row["lives"] == [table["players"][player] for player in row["players"]]]
+    expected = Counter(tuple(sorted(set(players))) for players in of_now if len(set(players)) == 2)
+    assert expected["main-1", "main_exploiter-1"] > 0
+    assert {(a, b): wins + draws + losses for a, b, wins, draws, losses, *_ in table["pairs"]} == expected
     assert not [note for note in report.notes if "differs" in note]
 
 

@@ -92,7 +92,7 @@ def test_resumed_it_is_bit_equal_to_a_run_that_never_stopped(supervised: Path, t
     second = refine(supervised, settings, tmp_path / "parts", resume=True)
     assert not second.interrupted
     assert any("cut back" in note for note in second.notes)
-    mine, theirs = (checkpoint.load(tmp_path / part / "checkpoint_epoch_4") for part in ("whole", "parts"))
+    mine, theirs = (checkpoint.load(tmp_path / part / "checkpoint_iteration_4") for part in ("whole", "parts"))
     assert mine.tensors.keys() == theirs.tensors.keys()
     assert all(np.array_equal(values, theirs.tensors[name]) for name, values in mine.tensors.items())
     timeless = [
@@ -167,7 +167,7 @@ def test_the_policy_of_the_best_look_is_given_out_and_plays_anew_in_other_worlds
     assert "kept, the best of 3 looks: iteration 2; anew, in other worlds:\n  against 3 expert: ranks above one of them 0.55" in made.text()
     assert made.to_json()["kept"]["iteration"] == 2
     assert rows(tmp_path)[-1]["kept"]["iteration"] == 2
-    given, then, last = (checkpoint.load(tmp_path / name).tensors for name in ("pi_rl", "checkpoint_epoch_2", "checkpoint_epoch_3"))
+    given, then, last = (checkpoint.load(tmp_path / name).tensors for name in ("pi_rl", "checkpoint_iteration_2", "checkpoint_iteration_3"))
     assert all(np.array_equal(values, then[name]) for name, values in given.items())
     assert not all(np.array_equal(values, last[name]) for name, values in given.items())
 
@@ -241,7 +241,7 @@ def test_a_leagues_folder_is_left_alone(supervised: Path, tmp_path: Path) -> Non
 
 def test_schedules_go_by_fresh_frames_however_often_they_are_learnt_from(supervised: Path, tmp_path: Path) -> None:
     often = refine(supervised, replace(SETTINGS, learner_updates=3, iterations=2), tmp_path)
-    state = checkpoint.read_card(tmp_path / "checkpoint_epoch_2")["state"]
+    state = checkpoint.read_card(tmp_path / "checkpoint_iteration_2")["state"]
     assert often.consumed == state["frames"] > 4 * often.frames
     settings = replace(SETTINGS, learner_updates=3)
     learner = LeagueLearner(ActorCritic(16), reuse=settings.replay_settings().reuse)
@@ -283,7 +283,7 @@ def test_pseudo_rewards_bring_their_own_discount_and_processes_play_the_same(sup
 
 def test_ctrl_c_keeps_the_last_checkpoint(supervised: Path, tmp_path: Path) -> None:
     def stop() -> bool:
-        if (tmp_path / "checkpoint_epoch_2.safetensors").exists():
+        if (tmp_path / "checkpoint_iteration_2.safetensors").exists():
             raise KeyboardInterrupt
         return False
 

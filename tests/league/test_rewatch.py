@@ -21,7 +21,7 @@ from league.matchmaking import LeagueSettings
 from league.moves import KEPT_EVERY, KeptMatch, MovesError, pack_moves, unpack_moves
 from league.network import ActorCritic
 from league.report import make_report
-from league.report_matches import show_matches
+from league.report_matches import show_matches, with_matches
 from league.rewatch import Rewatch, RewatchError
 from league.rollout import Actor, Match, RolloutSettings, world_seed
 from league.runners.base import weights_of
@@ -257,3 +257,58 @@ def test_chosen_matches_stand_on_the_page(league: Path, tmp_path: Path) -> None:
     assert show_matches(folder, tmp_path / "page", {}, picks=("latest",))[0] == []
     (note,) = show_matches(folder, tmp_path / "page", {}, picks=("latest",))[1]
     assert "cannot be shown" in note
+
+
+def test_lines_that_make_no_sense_are_left_out_and_told(league: Path, tmp_path: Path) -> None:
+    wrong = [
+        {"steps": "z"},
+        {"steps": 10**400},
+        {"steps": None},
+        {"placements": ["first", "second", "third"]},
+        {"placements": [0, 1, 2]},
+        {"placements": [1.0, 2.0]},
+        {"placements": [True, 2, 3]},
+        {"players": [1, 2, 3]},
+        {"players": ["", "", ""]},
+        {"match": -1},
+        {"match": True},
+        {"match": "7"},
+    ]
+
+    def spoil(rows: list[dict[str, Any]]) -> None:
+        good = rows[-1]
+        rows[:] = [{**good, "match": 10_000 + number, **one} for number, one in enumerate(wrong)] + rows
+
+    found = changed(league, tmp_path / "league", spoil, "matches.jsonl")
+    assert found.rows == Rewatch(league).rows
+    assert found.notes == ["matches.jsonl: 12 lines cannot be shown; a match has a number, players, placements from 1 and steps"]
+    found.kept.clear()
+    ratings = {name: 0.0 for row in found.rows.values() for name in row["players"]}
+    for pick in ("closest", "upset", "latest"):
+        found.choose(pick, ratings)
+    report = with_matches(make_report(tmp_path / "league", samples=0), tmp_path / "league", tmp_path / "page")
+    assert set(found.notes) <= set(report.notes)
+    assert report.shown
+    assert Rewatch(league).notes == []
+
+
+@pytest.mark.parametrize("wrong", [{"episode_steps": 10**40}, {"episode_steps": float("inf")}, {"world": float("inf")}, {"world": "z"}])
+def test_kept_moves_with_numbers_of_no_match_are_not_shown(league: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    found = changed(league, tmp_path / "league", lambda kept: kept[0].update(wrong))
+    assert found.is_kept(0)
+    with pytest.raises(RewatchError, match=r"match 0 cannot be shown: .*line of kept moves is broken"):
+        found.replay(0)
+    ratings = {name: 0.0 for row in found.rows.values() for name in row["players"]}
+    chosen = found.choose("closest", ratings)
+    assert chosen is None or chosen.number > 0
+
+
+def test_a_report_gets_its_chosen_matches(league: Path, tmp_path: Path) -> None:
+    found = make_report(league, samples=0)
+    report = with_matches(found, league, tmp_path)
+    ratings = {player: rating.value for player, rating in found.ratings.items()}
+    assert report.shown == tuple(show_matches(league, tmp_path, ratings)[0])
+    assert len(report.shown) > 0
+    assert replace(report, shown=()) == found
+    (tmp_path / "none").mkdir()
+    assert with_matches(found, tmp_path / "none", tmp_path).shown == ()

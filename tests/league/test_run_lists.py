@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -14,8 +15,8 @@ import pytest
 from data.locks import identity
 from league.live import LIVE, LiveFile, progress_from_json, progress_to_json, read_live
 from league.report import make_report, summary_of
-from league.runs import imitated, list_runs, metrics_rows, newest_rows
-from tests.support.leagues import keep_imitation, keep_league, keep_refinement, moment, some
+from league.runs import RunRow, imitated, league_folders, list_runs, metrics_rows, newest_rows
+from tests.support.leagues import WHEN_S, keep_imitation, keep_league, keep_refinement, moment, some
 
 
 def test_a_moment_survives_its_file() -> None:
@@ -103,6 +104,33 @@ def test_what_is_torn_in_one_run_hides_none_of_the_others(tmp_path: Path) -> Non
     assert len(list_runs(tmp_path)) == 4
     (tmp_path / "league" / "first" / "summary.json").write_text('{"players": 3}')
     assert len(list_runs(tmp_path)) == 4
+
+
+def test_the_league_played_last_is_the_newest_whatever_else_was_written(tmp_path: Path) -> None:
+    """By the state (or the one before it) and the matches; a report, or a file that cannot be read, makes no league a newer one."""
+    for number, name in enumerate(("league_state.json", "matches.jsonl", "league_state.previous.json")):
+        folder = tmp_path / "league" / f"b{2 - number}"
+        folder.mkdir(parents=True)
+        (folder / name).write_text("")
+        os.utime(folder / name, (WHEN_S + number, WHEN_S + number))
+    oldest = tmp_path / "league" / "b2"
+    (oldest / "report").mkdir()
+    (oldest / "live.json").write_text("{}")
+    assert [folder.name for folder in league_folders(tmp_path)] == ["b2", "b1", "b0"]
+    assert [row.name for row in list_runs(tmp_path)] == ["b0", "b1", "b2"]
+
+
+def test_a_run_whose_files_cannot_be_read_is_as_old_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(folder: Path) -> RunRow:
+        raise ValueError("what it should not hold")
+
+    some(tmp_path)
+    for path in tmp_path.glob("league/*/matches.jsonl"):
+        os.utime(path, (WHEN_S, WHEN_S))
+    for read in ("_league", "_refinement", "_imitation"):
+        monkeypatch.setattr(f"league.runs.{read}", broken)
+    rows = list_runs(tmp_path)
+    assert {row.kind: row.changed_s for row in rows} == {"league": WHEN_S, "refinement": WHEN_S - 5_000, "imitation": WHEN_S - 9_000}
 
 
 def test_the_end_of_a_journal_is_read_without_half_lines(tmp_path: Path) -> None:

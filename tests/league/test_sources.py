@@ -264,3 +264,35 @@ def test_the_report_is_plain_and_says_what_is_there(tmp_path: Path) -> None:
     text = report.text()
     assert "a.jsonl.gz (recorder): 5 rows in 1 sequences" in text
     assert "never change" in text
+
+
+def test_an_outcome_without_a_seat_pays_the_only_seat_and_none_of_several(tmp_path: Path) -> None:
+    step = {"observation": VECTOR, "action": BINS}
+    won = {"match_id": "m", "outcome": "win"}
+    both = {"match_id": "m", "tick": 0, "agents": {"a": step, "b": step}}
+    play = recorded(tmp_path / "several", [both, won])
+    assert [(s.reward[-1, 0], s.truncated[-1, 0]) for s in play.sequences] == [(0, True)] * 2
+    assert play.report.files[0].dropped == {"outcomes without a seat of matches with several": 1}
+    assert play.report.outcomes == {"won": 0, "lost": 0, "between": 0, "not known": 2}
+
+    play = recorded(tmp_path / "seats", [both, {**won, "seat": "a"}, {**won, "seat": "b", "outcome": "loss"}])
+    assert [s.reward[-1, 0] for s in play.sequences] == [1, -1]
+
+    one = {**step, "match_id": "m", "seat": "a"}
+    gone = {**step, "match_id": "m", "seat": "b", "done": True, "outcome": "loss"}
+    play = recorded(tmp_path / "left", [one, gone, won])  # b was there, so that it is not plain whose outcome that is
+    assert [s.reward[-1, 0] for s in play.sequences] == [0, -1]
+    play = recorded(tmp_path / "single", [one, won, {**one, "seat": "b"}, {**won, "outcome": "loss"}])
+    assert [s.reward[-1, 0] for s in play.sequences] == [1, -1]
+    whole = {"match_id": "m", "steps": [{"agents": {"a": step, "b": step}}], "placement": 1}
+    assert [s.reward[-1, 0] for s in recorded(tmp_path / "whole", [whole]).sequences] == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["done", "terminated", "truncated"])
+@pytest.mark.parametrize(
+    ("value", "ends"), [(True, True), (1, True), ("true", True), ("True ", True), (0, False), ("false", False), (2, False)]
+)
+def test_an_end_is_true_one_or_the_word(tmp_path: Path, name: str, value: Any, ends: bool) -> None:
+    play = recorded(tmp_path, [row(0), row(1, outcome="win", **{name: value}), row(2)])
+    assert [s.steps for s in play.sequences] == ([2, 1] if ends else [3])
+    assert play.sequences[0].reward[-1, 0] == (1 if ends else 0)

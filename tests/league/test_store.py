@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from data.checkpoint import CheckpointError, load, save
 from league.network import ActorCritic
 from league.store import Journal, LeagueStore, StoreError, read_journal, read_state, weights_hash
 
@@ -169,6 +170,23 @@ def test_a_snapshot_is_a_policy_like_any_other(store: LeagueStore) -> None:
     assert weights_hash({k: v.numpy() for k, v in network.state_dict().items()}) == weights_hash(weights()) == card["weights_hash"]
 
 
+def test_a_snapshot_with_other_weights_than_its_card_tells_is_no_policy(store: LeagueStore) -> None:
+    from league.imitate import load_policy
+
+    store.write_snapshot("main-1@1", weights(), {})
+    path = store.snapshot_path("main-1@1")
+    card = load(path).card
+    save(path, weights(1), card)
+    with pytest.raises(CheckpointError, match=r"main-1@1\.safetensors: its weights are others than those that were frozen; put the file"):
+        load_policy(path)
+    save(path, weights(1), {**card, "weights_hash": None})
+    with pytest.raises(CheckpointError, match="its weights are others"):
+        load_policy(path)
+    del card["weights_hash"]
+    save(path, weights(1), card)
+    assert load_policy(path)[1] == card
+
+
 def test_other_weights_of_the_same_name_are_kept(store: LeagueStore) -> None:
     store.write_snapshot("main-1@1", weights(1), {})
     store.write_snapshot("main-1@1", weights(1), {})
@@ -202,7 +220,7 @@ def test_a_journal_grows_and_is_cut_back(tmp_path: Path) -> None:
     journal.append([{"n": 3}])
     with journal.path.open("a") as file:
         file.write('{"n": 4')  # killed in the middle of a line
-    assert [row["n"] for row in read_journal(journal.path)[0]] == [1, 2, 3]
+    assert read_journal(journal.path) == ([{"n": 1}, {"n": 2}, {"n": 3}], ["matches.jsonl: its last line, 4, is torn and is left out"])
     assert "1 lines after it are played again" in journal.cut(size)
     journal.append([{"n": 5}])
     assert [json.loads(line)["n"] for line in journal.path.read_text().splitlines()] == [1, 2, 5]
@@ -210,3 +228,34 @@ def test_a_journal_grows_and_is_cut_back(tmp_path: Path) -> None:
     assert "bytes are missing" in journal.cut(journal.size + 10)
     with pytest.raises(StoreError, match="cannot be read"):
         read_journal(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("tail", "rows", "told"),
+    [
+        ('{"n": 3}', [1, 2, 3], []),
+        ('{"n": 3}  ', [1, 2, 3], []),
+        ("  ", [1, 2], []),
+        ('{"n": 3', [1, 2], ["matches.jsonl: its last line, 3, is torn and is left out"]),
+        ("[3]", [1, 2], ["matches.jsonl: its last line, 3, is torn and is left out"]),
+        ("[3]\n", [1, 2], ["matches.jsonl: 1 lines are no JSON object and are left out, the first is line 3"]),
+    ],
+)
+def test_a_last_line_without_its_end_counts_when_it_is_whole(tmp_path: Path, tail: str, rows: list[int], told: list[str]) -> None:
+    path = tmp_path / "matches.jsonl"
+    path.write_text('{"n": 1}\n{"n": 2}\n' + tail)
+    found, notes = read_journal(path)
+    assert ([row["n"] for row in found], notes) == (rows, told)
+
+
+def test_a_torn_last_line_takes_no_line_along_that_comes_after_it(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "replays.jsonl")
+    journal.path.write_text('{"n": 1}\n{"n": 2, "mov')
+    journal.append([])
+    assert journal.path.read_text().endswith('"mov')
+    journal.append([{"n": 3}])
+    journal.append([{"n": 4}])
+    found, notes = read_journal(journal.path)
+    assert [row["n"] for row in found] == [1, 3, 4]
+    assert notes == ["replays.jsonl: 1 lines are no JSON object and are left out, the first is line 2"]
+    assert journal.path.read_text().endswith('\n{"n": 3}\n{"n": 4}\n')

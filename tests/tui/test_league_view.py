@@ -150,6 +150,19 @@ def test_without_a_terminal_it_is_a_line_a_turn(capsys: pytest.CaptureFixture[st
         assert view.plain
         for told in (progress(), progress(), replace(progress(), learner="main_exploiter-1")):
             view(told)
-    lines = capsys.readouterr().err.splitlines()
+    told = capsys.readouterr().err.splitlines()
+    lines = [line for line in told if not line.startswith("note: ")]
     assert [line.split()[2] for line in lines] == ["main-1", "main_exploiter-1"]
     assert "entropy 2.31" in lines[0]
+
+
+def test_without_a_terminal_each_note_is_said_once_and_when_it_comes(capsys: pytest.CaptureFixture[str]) -> None:
+    with LeagueView(plain=True) as view:
+        for notes in (
+            ("main-1@2 does not play: its file is missing",),
+            ("main-1@2 does not play: its file is missing", "later"),
+            ("later",),
+        ):
+            view(replace(progress(), notes=notes))
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
+    assert told == ["note: main-1@2 does not play: its file is missing", "note: later"]

@@ -90,8 +90,8 @@ def refine(
     and at the end it plays anew in other worlds. Ctrl-C keeps what was learnt; --resume goes on as if it had never stopped, with the
     options it was begun with: only length, looks and runner may be others.
     """
-    from data.checkpoint import checkpoints
     from league.refine import refine as run
+    from league.refine_resume import refinements
     from league.refine_settings import RefineSettings
 
     workspace = workspace_of(context)
@@ -112,7 +112,7 @@ def refine(
         "evaluate_matches": evaluate_matches,
         "seed": seed,
     }
-    if resume and checkpoints(path.parent):
+    if resume and refinements(path.parent):
         given = given_options(context)
         settings, near = _as_begun(workspace, path.parent, given, {name: same[name] for name in given if name in same})
     else:

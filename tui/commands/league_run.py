@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,7 +52,17 @@ EloK = Annotated[
     float | None,
     typer.Option("--elo-k", min=1e-6, max=1e6, help="points a match can move in the live rating; without: 16, or the league's"),
 ]
-LeagueName = Annotated[str, typer.Option("--league-state", metavar="LEAGUE", help="a league's folder, state or name; without: the newest")]
+_NOT_LISTED: Final = "a folder outside the workspace's league/ is not listed; name it"
+LeagueName = Annotated[
+    str,
+    typer.Option(
+        "--league-state",
+        metavar="LEAGUE",
+        help=f"a league's folder, its league_state.json, or its name; without: the one played last; {_NOT_LISTED}",
+    ),
+]
+_MOST_NOTES: Final = 20
+"""Of a run, after its report."""
 
 
 def run(
@@ -59,7 +70,9 @@ def run(
     supervised: Supervised = "",
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="in all; going on with more plays the rest")] = 2,
     iterations: Annotated[int, typer.Option("--rl-iterations-per-round", min=1, help="of each learner in a round")] = 3,
-    output_dir: Annotated[str, typer.Option("--output-dir", metavar="FOLDER", help="the league's folder; without: league/TIME")] = "",
+    output_dir: Annotated[
+        str, typer.Option("--output-dir", metavar="FOLDER", help=f"the league's folder; without: league/TIME; {_NOT_LISTED}")
+    ] = "",
     actor_rollouts: ActorRollouts = 2,
     learner_updates: LearnerUpdates = 1,
     mains: Annotated[int, typer.Option("--mains", min=1, max=16, help="main agents")] = 1,
@@ -86,23 +99,23 @@ def run(
     worlds: Worlds = 256,
     elo_k: EloK = None,
     seed: Seed = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="go on with the league in --output-dir, or with the newest")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="go on with the league in --output-dir, or with the one played last")] = False,
     headless: Headless = False,
     as_json: Json = False,
 ) -> None:
     """Main agents, exploiters of mains and exploiters of the league learn from matches against each other and their frozen past.
 
     A live view shows players, ratings, who beats whom, opponents seen beside asked, and losses. Ctrl-C ends it after the present
-    iteration, saved; --resume goes on as if it had never stopped, with the options it was begun with. At the end the report is written
-    into the league's folder.
+    iteration, saved; --resume goes on as if it had never stopped, with the options it was begun with, to as many rounds; --rounds,
+    --runner and --address may be others. At the end the report is written into the league's folder.
     """
     from league.league import run_league
-    from league.league_run import LeagueRun, saved_run
+    from league.league_run import LeagueRun, going_on, saved_run
     from league.live import LiveFile
     from league.matchmaking import LeagueSettings
     from league.ratings import EloSettings
     from league.report import make_report
-    from league.store import STATE
+    from league.store import LeagueStore
     from league.warm_up import warm_up
     from tui.commands.long_work import long_work
     from tui.commands.running import Signals
@@ -133,7 +146,7 @@ def run(
         "exploiter_most_frames": exploiter_frames[1],
     }
     first = _supervised(workspace, supervised, folder)
-    if resume and (folder / STATE).exists():
+    if resume and LeagueStore(folder).has_state:
         given = given_options(context)
         begun = saved_run(folder)
         named = {_FIELDS.get(name, name) for name in given}
@@ -143,7 +156,8 @@ def run(
         changed = {name: value for name, value in same.items() if name in named}
         losses, updates = changed_losses(begun.losses, given), changed_updates(begun.updates, given)
         elo = begun.elo if elo_k is None else replace(begun.elo, k=elo_k)
-        settings = replace(begun, **changed, supervised=first, league=league, losses=losses, updates=updates, elo=elo)
+        parts = {"supervised": first, "league": league, "losses": losses, "updates": updates, "elo": elo}
+        settings = going_on(begun, {**changed, **parts})
     else:
         settings = LeagueRun(
             **same,
@@ -166,13 +180,18 @@ def run(
         "report": workspace.relative(paths[-1]),
     }
     if as_json:
-        say_json({**told, "rounds": result.rounds, "frames": result.frames, "snapshots": result.snapshots, "summary": result.summary})
+        figures = {"rounds": result.rounds, "frames": result.frames, "snapshots": result.snapshots, "idle": result.idle}
+        say_json({**told, **figures, "summary": result.summary})
     else:
         say(written.text())
+        for line in _notes([note for note in result.notes if note not in written.notes]):
+            say(line)
         say(f"league: {folder}")
         say(f"report: {folder / 'report' / 'report.html'}")
         if result.interrupted:
             say(f"stopped after {result.rounds} whole rounds; go on with --resume")
+        elif result.idle:
+            say(f"all {result.rounds} rounds are played; more with --rounds {result.rounds + 1} or above")
     if result.interrupted:
         raise typer.Exit(130)
 
@@ -233,14 +252,21 @@ def report(
     say(f"written: {written[0] if len(written) == 1 else target / 'report.html'}")
 
 
+def _notes(notes: Sequence[str]) -> list[str]:
+    """How a run began or went on, how it ended, and between them as much as there is room for."""
+    left_out = len(notes) - _MOST_NOTES
+    if left_out > 0:
+        half = _MOST_NOTES // 2
+        return [*_notes(notes[:half]), f"note: ... and {left_out} more, in summary.json", *_notes(notes[-half:])]
+    return [f"note: {note}" for note in notes]
+
+
 def _with_matches(found: Report, folder: Path, target: Path, videos: bool) -> Report:
     """The report with chosen matches, ``videos``: filmed beside its page."""
-    from league.report_matches import show_matches
+    from league.report_matches import with_matches
 
-    ratings = {player: rating.value for player, rating in found.ratings.items()}
     with stoppable_work() as (report, stop):
-        shown, notes = show_matches(folder, target, ratings, videos=videos, report=report, stop=stop)
-    return replace(found, shown=tuple(shown), notes=(*found.notes, *notes))
+        return with_matches(found, folder, target, videos, report, stop)
 
 
 def _judge(folder: Path, matches: int, budget: int) -> list[str]:
@@ -260,24 +286,26 @@ def _judge(folder: Path, matches: int, budget: int) -> list[str]:
     return notes
 
 
-def _leagues(workspace: Workspace) -> list[Path]:
-    """All leagues of the workspace, oldest first by name (which begins with the time unless it was chosen)."""
-    found = {path.parent for name in ("league_state.json", "matches.jsonl") for path in (workspace.root / "league").glob(f"*/{name}")}
-    return sorted(found, key=lambda folder: (folder.stat().st_mtime_ns, folder.name))
-
-
 def find_league(workspace: Workspace, name: str) -> Path:
-    """A league's folder (or state file) by path or by name; "" is the newest. Raises UsageError saying what there is."""
-    there = _leagues(workspace)
+    """A league's folder (or its state) by path or by name; "" is the one played last, by state and matches (``league.runs``).
+
+    Raises UsageError saying what there is, and for a file that is not the state: whatever its folder's own state holds is what is read.
+    """
+    from league.runs import league_folders
+    from league.store import STATE
+
+    there = league_folders(workspace.root)
     if not name:
         if not there:
-            raise UsageError("there is no league in this workspace yet; start one with secondseat league run")
+            raise UsageError("there is no league in this workspace yet; start one with secondseat league run, or name one elsewhere")
         return there[-1]
     named = workspace.root / "league" / name
     path = named if named.is_dir() else workspace.resolve(name, cwd=Path.cwd())
     if not path.exists():
         told = f"there are {', '.join(folder.name for folder in there)}" if there else "there is none yet"
         raise UsageError(f"--league-state {name}: no such league; {told}")
+    if path.is_file() and path.name != STATE:
+        raise UsageError(f"--league-state {name}: this reads a league's folder, and in it {STATE}; name the folder {path.parent}")
     return path
 
 
@@ -291,4 +319,6 @@ def _folder(workspace: Workspace, output_dir: str, resume: bool) -> Path:
 
 def _supervised(workspace: Workspace, name: str, folder: Path) -> Path | None:
     """pi_sup; a league that goes on has its own copy."""
-    return None if not name and (folder / "league_state.json").exists() else policy(workspace, name or "pi_sup")
+    from league.store import LeagueStore
+
+    return None if not name and LeagueStore(folder).has_state else policy(workspace, name or "pi_sup")
