@@ -6,7 +6,7 @@ A scripted expert plays, by exact eyes, as a person looks at the picture itself;
 meanwhile, once a training seed; the policies fly episodes of a minute on worlds nobody trained on. The ladder: ``state`` (exact
 observations, learnt from exact ones), ``emulated`` (perception as measured on the shipped detector, learnt from such observations),
 ``pixels`` (learnt and flown from pictures, behind the shipped detector) and ``transferred`` (the policies of ``emulated`` flown from
-pictures). Scores are normalised, (policy - random) / (expert - random), with bootstrap intervals over episodes and training seeds.
+pictures). Scores are normalised, (policy - random) / (expert - random), with intervals over episodes and training seeds.
 Beside them: the novice's play learnt and compared with the novice, what each level knows on unseen play beside its baselines, and how
 long it all took. ``--ablations`` trains variants on the emulated recordings, one training seed each.
 

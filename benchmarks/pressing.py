@@ -3,7 +3,7 @@
     python -m benchmarks.pressing POLICY... --limits 0.3,0.5,0.7,1 --episodes 24
 
 Each policy (the folder of a bundle) flies episodes of a minute behind emulated eyes on the arena's validation worlds, once for each
-limit; the pilot that it learnt from flies the same worlds. Scores with bootstrap intervals over all episodes, and presses a minute of
+limit; the pilot that it learnt from flies the same worlds. Scores with intervals over all episodes, and presses a minute of
 each key. A dated result goes to ``benchmarks/results``.
 """
 

@@ -29,6 +29,8 @@ LABELS_NAME: Final = "labels.jsonl"
 LabelSource = Literal["human", "vlm", "rules"]
 SOURCES: Final[tuple[LabelSource, ...]] = ("rules", "vlm", "human")
 """From the least to the most believed."""
+TARGET_ROLES: Final = ("enemy", "loot")
+"""Roles of what can be a target, for a person as for the rules."""
 NEAR_NS: Final = 300_000_000
 """A target is looked for in the steps so near to the time at which it was pointed at."""
 

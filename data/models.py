@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from data.checkpoint import CheckpointError, load, read_card, refuse_mismatch, write_whole
+from data.checkpoint import CheckpointError, checkpoints, load, read_card, refuse_mismatch, write_whole
 from data.files import replace_path
 from data.names import name_refusal
 from data.profile import GameProfile
@@ -29,7 +29,8 @@ PROMOTED: Final = "promoted.json"
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One training run of one level. ``written_ns``: when its best model was, or its folder while it has none."""
+    """One training run of one level. ``written_ns``: when its best model was, or its folder while it has none. ``unfinished``: how far it
+    came, when it was stopped before its end; such a run may have a best model all the same."""
 
     level: str
     name: str
@@ -38,6 +39,8 @@ class RunInfo:
     figures: dict[str, Any]
     problem: str = ""
     written_ns: int = 0
+    unfinished: str = ""
+    has_model: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +107,29 @@ def _run_info(level: Level, path: Path) -> RunInfo:
     best = path / "best_model"
     file = best.with_suffix(".safetensors")
     written_ns = (file if file.is_file() else path).stat().st_mtime_ns
+    unfinished = _unfinished(path)
+    if not file.is_file():
+        return RunInfo(level, path.name, path, 0, {}, "", written_ns, unfinished or "no epoch was finished", has_model=False)
     try:
         card = read_card(best)
     except CheckpointError as error:
-        return RunInfo(level, path.name, path, 0, {}, str(error), written_ns)
-    return RunInfo(level, path.name, path, int(card.get("epoch", 0)), dict(card.get("figures") or {}), written_ns=written_ns)
+        return RunInfo(level, path.name, path, 0, {}, str(error), written_ns, unfinished, has_model=False)
+    figures = dict(card.get("figures") or {})
+    return RunInfo(level, path.name, path, int(card.get("epoch", 0)), figures, "", written_ns, unfinished)
+
+
+def _unfinished(run: Path) -> str:
+    """How far a run came that can be gone on with, by the card of its newest checkpoint; empty for one that came to its end."""
+    for path in checkpoints(run):
+        try:
+            card = read_card(path)
+            state, settings = cast("dict[str, Any]", card["state"]), cast("dict[str, Any]", card["settings"])
+            epoch, epochs, patience = int(state["epoch"]), int(settings["epochs"]), int(settings["patience"])
+            early = bool(patience) and epoch - int(state["best_epoch"]) >= patience
+        except (CheckpointError, KeyError, TypeError, ValueError):
+            continue
+        return "" if epoch >= epochs or early else f"stopped after epoch {epoch} of {epochs}"
+    return ""
 
 
 def write_policy(folder: Path, levels: Mapping[Level, Path], profile: GameProfile, detector: Sequence[Path] = (), **more: Any) -> Path:
@@ -216,6 +237,31 @@ def resolve_policy(workspace: Path, name: str = "") -> Path:
     return max(policies, key=lambda p: (p.created, p.name)).path
 
 
+@dataclass(frozen=True, slots=True)
+class Flier:
+    """The policy that flies when none is named (empty: none is there), and the newest that is newer than it (empty: it is)."""
+
+    name: str = ""
+    promoted: bool = False
+    newer: str = ""
+
+
+def flier(workspace: Path) -> Flier:
+    """Who would fly. Raises CheckpointError when what was promoted cannot be read."""
+    return flier_of(list_policies(workspace), promoted_name(workspace))
+
+
+def flier_of(policies: Sequence[PolicyInfo], promoted: str = "") -> Flier:
+    """Who of these would fly. promoted: its name, of which the bundle may be gone or broken: arming says what is wrong with it."""
+    whole = [p for p in policies if not p.problem]
+    newest = max(whole, key=lambda p: (p.created, p.name), default=None)
+    chosen = next((p for p in policies if p.promoted), None)
+    if chosen is None and not promoted:
+        return Flier(newest.name) if newest is not None else Flier()
+    name, created = (chosen.name, chosen.created) if chosen is not None else (promoted, "")
+    return Flier(name, True, newest.name if newest is not None and newest.name != name and newest.created > created else "")
+
+
 def promoted_name(workspace: Path) -> str:
     """The promoted policy's name, or empty."""
     history = _history(workspace)
@@ -224,7 +270,18 @@ def promoted_name(workspace: Path) -> str:
 
 def promote(workspace: Path, name: str) -> str:
     """Let this policy fly from now on. Raises CheckpointError when it is not a whole bundle of the workspace."""
-    folder = models_dir(workspace) / "policies" / check_name(name)
+    base = models_dir(workspace) / "policies"
+    if (Path(name) / POLICY_CARD).is_file() and Path(name).resolve().parent != base.resolve():
+        raise CheckpointError(
+            f"{name}: lies outside this workspace, where a promoted policy must lie; copy that folder into {base} and promote it by its "
+            f"name, or let it fly from where it is: secondseat fly --policy {name}"
+        )
+    folder = base / check_name(Path(name).name if (Path(name) / POLICY_CARD).is_file() else name)
+    if not folder.is_dir():
+        known = ", ".join(p.name for p in list_policies(workspace)) or "none yet"
+        elsewhere = "one that lies elsewhere flies by its folder: secondseat fly --policy FOLDER"
+        raise CheckpointError(f"policy {name}: there is none of that name in {base}; known: {known}; {elsewhere}")
+    name = folder.name
     info = _policy_info(folder, False)
     if info.problem:
         raise CheckpointError(info.problem)

@@ -20,13 +20,25 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
+def is_note(progress: Progress) -> bool:
+    """Whether a report is a remark; of a level in a larger training its stage is "tactician note"."""
+    return progress.stage.split(" ")[-1] == "note"
+
+
+def note_text(progress: Progress) -> str:
+    """A remark, with the part of the work that it is of."""
+    part = progress.stage.rpartition(" ")[0]
+    return f"{part}: {progress.message}" if part else progress.message
+
+
 def ignore(progress: Progress) -> None:
     """A report that nobody reads."""
     del progress
 
 
 def part_of(report: Report, start: float, share: float, prefix: str = "") -> Report:
-    """A report for a part of a larger job: its 0..1 becomes ``start``..``start + share``. The part's own time left is dropped."""
+    """A report for a part of a larger job: its 0..1 becomes ``start``..``start + share``. The part's own time left is
+    dropped: whoever shows the whole tells it (``engine.runtime.progress.EtaReport``)."""
 
     def forward(progress: Progress) -> None:
         done = start + share * min(max(progress.done, 0.0), 1.0)

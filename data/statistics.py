@@ -1,7 +1,8 @@
 """What the recordings hold, in figures: hours, ticks, windows, modes, keys, idle time, detections, gaps, actors, oddities.
 
 Each figure says of which rows it is: everything about learning counts learnable rows only (played by a person or a
-demonstrator, the window in focus), as the trainers do.
+demonstrator, the window in focus), as the trainers do. Sums count play once: a session that holds play of another that is there
+too is left out of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from data.copies import Copy, Origin, made_from_others
+from data.copies import copies as copies_of
 from data.hindsight import label_modes
 from data.labels import labelled
 from data.metadata import Metadata
@@ -34,13 +37,17 @@ ONE_MODE: Final = 0.95
 SLOW: Final = 0.8
 MANY_GAPS: Final = 0.2
 FEW_ROWS: Final = 200
+SAME_PLAY: Final = "the same play as"
+"""How the words of a copy begin that was made from nothing, but lies there twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
     """One session. Shares are of its learnable ticks, ``hours`` of its whole length; counts of nothing are 0.
 
-    ``windows``: the Strategist's, one summary a second, by the sum in ``windows_formula``. ``keys``: presses by name.
+    ``windows``: the Strategist's, one summary a second, by the sum in ``windows_formula``. ``keys``: the presses of learnable ticks by
+    name, which are fewer than all that the events hold. ``made_of``: ids of what it was cut, merged or replayed from;
+    ``clock``, ``first_ns``, ``last_ns``: when its ticks lie (see ``data.copies.Origin``).
     """
 
     id: str
@@ -61,6 +68,14 @@ class SessionStatistics:
     gap_s: float
     fingerprint: str
     suspicious: tuple[str, ...] = ()
+    made_of: tuple[str, ...] = ()
+    clock: tuple[str, ...] = ()
+    first_ns: int = 0
+    last_ns: int = 0
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(frozenset(self.made_of), self.first_ns, self.last_ns, self.clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +86,12 @@ class Statistics:
     unreadable: dict[str, str] = field(default_factory=dict[str, str])
 
     def total(self) -> SessionStatistics:
-        """The sums; shares and means are weighted by ticks."""
-        parts = self.sessions
+        """The sums of all but the copies; shares and means are weighted by ticks."""
+        twice = copies(self.sessions)
+        parts = [s for s in self.sessions if s.id not in twice]
         ticks, learnable = sum(s.ticks for s in parts), sum(s.learnable_ticks for s in parts)
         return SessionStatistics(
-            id=f"{len(parts)} session{'' if len(parts) == 1 else 's'}",
+            id=f"{len(parts)} session{'' if len(parts) == 1 else 's'}" + (f" without {copies_text(len(twice))}" if twice else ""),
             game=", ".join(sorted({s.game for s in parts})),
             kind=", ".join(sorted({s.kind for s in parts})),
             hours=sum(s.hours for s in parts),
@@ -96,7 +112,8 @@ class Statistics:
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {"total": dataclasses.asdict(self.total()), **dataclasses.asdict(self)}
+        twice = {name: dataclasses.asdict(copy) for name, copy in copies(self.sessions).items()}
+        return {"total": dataclasses.asdict(self.total()), "copies": twice, **dataclasses.asdict(self)}
 
 
 def session_statistics(folder: Path, history: int = STRATEGIST_HISTORY) -> SessionStatistics:
@@ -118,6 +135,7 @@ def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int =
     names = input_names(metadata.profile)
     per_tick = np.diff(steps.track_offsets)
     actors = np.bincount(steps.actor, minlength=len(ACTOR_KINDS))
+    origin = Origin.of(metadata, steps.time_ns)
     gaps_ns = [(gap.end_ns or gap.start_ns) - gap.start_ns for gap in metadata.gaps]
     found = SessionStatistics(
         id=name,
@@ -137,8 +155,26 @@ def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int =
         gaps=len(metadata.gaps),
         gap_s=sum(gaps_ns) / 1e9,
         fingerprint=_fingerprint(steps),
+        made_of=tuple(sorted(origin.originals)),
+        clock=origin.clock,
+        first_ns=origin.first_ns,
+        last_ns=origin.last_ns,
     )
     return dataclasses.replace(found, suspicious=tuple(_oddities(found, metadata)))
+
+
+def copies(sessions: Sequence[SessionStatistics]) -> dict[str, Copy]:
+    """Which of the sessions hold play of others of them: those that training leaves out for that, those without ticks made from others,
+    and of the rest those with the same play as an earlier one under another name."""
+    found = copies_of({s.id: s.origin for s in sessions if s.ticks})
+    unseen = {s.id for s in sessions if not s.ticks}
+    found |= {name: copy for name, copy in made_from_others({s.id: s.origin.originals for s in sessions}).items() if name in unseen}
+    rest = duplicates([s for s in sessions if s.id not in found])
+    return found | {copy: Copy((before,), f"{SAME_PLAY} {before}") for before, copy in rest}
+
+
+def copies_text(count: int) -> str:
+    return f"{count} {'copy' if count == 1 else 'copies'}"
 
 
 def duplicates(sessions: Sequence[SessionStatistics]) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from data import hindsight, labels, purposes, statistics, track_lookup, windows
+from data import copies, hindsight, labels, purposes, statistics, track_lookup, windows
 from data.catalog import SessionInfo
 from data.files import write_whole
 from data.progress import Progress, Report, ignore
@@ -43,7 +43,7 @@ class StatisticsCache:
             if entry is None or entry["key"] != stamps(folder):
                 return None
             said: dict[str, Any] = dict(zip(_FIELDS, entry["said"], strict=True))
-            said["suspicious"] = tuple(said["suspicious"])
+            said |= {name: tuple(said[name]) for name in ("suspicious", "made_of", "clock")}
             return SessionStatistics(**said)
         except (OSError, LookupError, ValueError, TypeError):
             return None
@@ -108,7 +108,7 @@ def countable(sessions: Iterable[SessionInfo]) -> list[Path]:
 def _made_by(history: int) -> str:
     """Tells apart what counts: other rules for modes or windows give other figures for the same session."""
     digest = hashlib.sha256(f"{history} {_FIELDS}".encode())
-    for module in (statistics, hindsight, purposes, track_lookup, windows, labels):
+    for module in (statistics, copies, hindsight, purposes, track_lookup, windows, labels):
         with suppress(OSError):
             digest.update(Path(module.__file__ or "").read_bytes())
     return digest.hexdigest()[:16]

@@ -10,9 +10,16 @@ from typing import Any, Final, cast
 import numpy as np
 
 from data.profile import ARENA_PROFILE
-from engine.scores import Interval, episodes_needed
+from engine.scores import Interval, difference_interval, episodes_needed
 
 FOLDER: Final = Path("logs") / "evaluations"
+USUAL_LOOK: Final = "classic"
+PICTURES: Final = "pixels"
+"""The rung that sees what is drawn."""
+LEARNT_FROM: Final = "learnt from"
+HELD_OUT: Final = "held out"
+FEWEST: Final = 5
+"""Episodes a side that a verdict takes: of fewer, the scatter that an interval rests on is itself hardly known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,21 @@ class Kept:
         return str(self.levels.get("play") or "")
 
     @property
+    def known_play(self) -> str:
+        """What the policy had of that play when it was trained: "learnt from", "held out", or nothing."""
+        return next((words for words in (LEARNT_FROM, HELD_OUT) if f"({words})" in self.play), "")
+
+    @property
+    def recorded(self) -> bool:
+        """Whether its levels were judged on recordings, which are named by their time; else on fresh play of a demonstrator."""
+        return self.play[:8].isdigit()
+
+    @property
+    def unusual_look(self) -> str:
+        """The look that it was flown in, where that is not the usual one; empty also where no rung saw pictures."""
+        return "" if self.look == USUAL_LOOK else self.look
+
+    @property
     def at(self) -> str:
         """When, as ``2026-11-28 14:05`` UTC."""
         stamp = self.id[:15]
@@ -79,11 +101,18 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        if self.gain.low > 0:
+        if self.gain.n >= FEWEST and self.gain.low > 0:
             return "better"
-        if self.gain.high < 0:
+        if self.gain.n >= FEWEST and self.gain.high < 0:
             return "worse"
         return "not enough evidence"
+
+    @property
+    def lacking(self) -> str:
+        """What a verdict would take; empty with one, and where nobody can tell."""
+        if self.gain.n < FEWEST:
+            return f"{self.gain.n} episodes: too few for a verdict, which takes {FEWEST} a side"
+        return f"about {self.needed:,} episodes a side would do" if self.needed else ""
 
 
 def read_evaluations(workspace: Path) -> tuple[list[Kept], list[str]]:
@@ -116,8 +145,19 @@ def not_flown(first: Kept, second: Kept, names: tuple[str, str] = ("A", "B")) ->
     return f"{' and '.join(which)} {'was' if len(which) == 1 else 'were'} not flown: nothing can be said of who flies better"
 
 
-def compare(first: Kept, second: Kept, draws: int = 4000) -> list[Difference]:
-    """By rung that both have, none where one was not flown. Episodes on the same seeds are compared pair by pair, which scatters less.
+def other_look(first: Kept, second: Kept, names: tuple[str, str] = ("A", "B")) -> str:
+    """That the rung of pictures cannot be compared, since the two saw the arena drawn differently; empty when it can, or one has none."""
+    if first.rung(PICTURES) is None or second.rung(PICTURES) is None or first.unusual_look == second.unusual_look:
+        return ""
+    a, b = (kept.look or USUAL_LOOK for kept in (first, second))
+    return f"{names[0]} saw the look {a}, {names[1]} {b}: from {PICTURES} they cannot be compared; fly both in one look"
+
+
+def compare(first: Kept, second: Kept) -> list[Difference]:
+    """By rung that both have, none where one was not flown, and none of pictures in two looks (``other_look``).
+
+    The interval is Student's t (``engine.scores``): over pairs where episodes are of the same seeds, which scatters less, else Welch's.
+    The scale, from random to the demonstrator, is taken as known: it moves both alike, so it cannot make a verdict.
 
     Raises ValueError when the two play different games, or were played by different rules.
     """
@@ -131,18 +171,16 @@ def compare(first: Kept, second: Kept, draws: int = 4000) -> list[Difference]:
         other = second.rung(rung.name)
         if other is None or len(rung.scores) < 2 or len(other.scores) < 2 or scale <= 0:
             continue
+        if rung.name == PICTURES and other_look(first, second):
+            continue
         a, b = np.array(rung.scores) / scale, np.array(other.scores) / scale
         paired = first.first_seed == second.first_seed
         if paired:
             a, b = a[: min(len(a), len(b))], b[: min(len(a), len(b))]
-        rng = np.random.default_rng(0)
-        rows = rng.integers(0, len(a), (draws, len(a)))
-        others = rows if paired else rng.integers(0, len(b), (draws, len(b)))
-        gains = b[others].mean(1) - a[rows].mean(1)
-        low, high = (float(v) for v in np.quantile(gains, (0.025, 0.975)))
-        gain = Interval(float(b.mean() - a.mean()), low, high, min(len(a), len(b)))
+        gain = difference_interval(a.tolist(), b.tolist(), paired)
         scatter = float((b - a).std(ddof=1)) / np.sqrt(2) if paired else float(np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2))
-        needed = episodes_needed(abs(gain.value), scatter) if low <= 0 <= high and abs(gain.value) > 1e-3 else None
+        undecided = gain.n >= FEWEST and gain.low <= 0 <= gain.high and abs(gain.value) > 1e-3
+        needed = episodes_needed(abs(gain.value), scatter) if undecided else None
         found.append(Difference(rung.name, gain, paired, needed))
     return found
 

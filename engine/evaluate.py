@@ -91,7 +91,7 @@ class Evaluation:
             "random": {"score": self.random_score.to_json()},
             "rungs": [r.to_json() for r in self.rungs],
             "normalised_score": self.normalised.to_json(),
-            "interval": "95 % percentile bootstrap over episodes, denominators included; one training seed",
+            "interval": "95 %, Student's t over episodes, denominators included (delta method); one training seed",
             "seconds": round(self.seconds, 1),
         }
 

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -28,10 +28,15 @@ from engine.perception.tracker import Tracker
 from engine.runtime.progress import Progress, Report, ignore
 from engine.step_assembler import StepAssembler
 
+if TYPE_CHECKING:
+    from data.labels import Label
+
 TICK_HZ: Final = 20.0
 START_NS: Final = 1_000_000_000
 SUFFIXES: Final = (".json", ".jsonl", ".pkl", ".pickle", ".npz")
 _ALIASES: Final[Mapping[str, str]] = {"health": "hp", "hitpoints": "hp", "shields": "shield", "armor": "shield"}
+BY: Final = "imported"
+"""Who said the labels that are made of the files' modes."""
 _GAP_S: Final = 1.0
 
 
@@ -48,7 +53,9 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What became of one file. outcome: "imported", "already" (as ``session``), "not play" (corrections, labels), "refused"."""
+    """What became of one file. outcome: "imported", "already" (as ``session``), "not play" (corrections, labels), "refused".
+
+    modes_left: how many modes it names that were not taken."""
 
     file: str
     outcome: str
@@ -61,6 +68,7 @@ class FileReport:
     defaulted: tuple[str, ...] = ()
     dropped: dict[str, int] = field(default_factory=dict[str, int])
     reason: str = ""
+    modes_left: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -111,15 +119,19 @@ def _imported(workspace: Path) -> dict[str, str]:
 def _import(workspace: Path, path: Path, options: ImportOptions, known: dict[str, str]) -> FileReport:
     with path.open("rb") as file:
         file_hash = hashlib.file_digest(file, "sha256").hexdigest()
-    if file_hash in known:
+    if file_hash in known and not options.keep_modes:
         return FileReport(path.name, "already", session=known[file_hash], reason="this file was imported before")
     old = read_old(path, options.picture_size)
     if not old.rows:
         what = {"corrections": "corrections are for fine-tuning", "labels": "labels without play"}[old.kind]
         return FileReport(path.name, "not play", old.kind, dropped=dict(old.dropped), reason=what)
+    named = sum(bool(row.mode) for row in old.rows)
     play_hash = _fingerprint(old.rows)
-    if play_hash in known:
-        return FileReport(path.name, "already", old.kind, known[play_hash], len(old.rows), reason="the same play under another name")
+    for known_hash, why in ((file_hash, "this file was imported before"), (play_hash, "the same play under another name")):
+        if known_hash in known:
+            session = known[known_hash]
+            why = f"{why}; {_modes_later(workspace, session, old.rows)}" if options.keep_modes else why
+            return FileReport(path.name, "already", old.kind, session, len(old.rows), reason=why)
     converter = _Converter(old, options)
     session, steps = converter.write(workspace, path.name, {"file_sha256": file_hash, "play_sha256": play_hash})
     known |= {file_hash: session, play_hash: session}
@@ -134,7 +146,40 @@ def _import(workspace: Path, path: Path, options: ImportOptions, known: dict[str
         tuple(converter.used),
         tuple(old.defaulted),
         dict(old.dropped),
+        modes_left=0 if options.keep_modes else named,
     )
+
+
+def _modes_later(workspace: Path, session: str, rows: Sequence[OldRow]) -> str:
+    """Add the modes to a session that was made without them; says what became of them."""
+    from data.labels import append, read
+    from data.workspace import Workspace
+
+    labels = _mode_labels(rows)
+    if not labels:
+        return "it names no modes"
+    folder = Workspace(workspace).sessions / session
+    if any(label.by == BY for label in read(folder)[0]):
+        return "its modes are labels already"
+    append(folder, labels)
+    return f"its {sum(bool(row.mode) for row in rows)} modes are labels now"
+
+
+def _mode_labels(rows: Sequence[OldRow]) -> list[Label]:
+    """The modes that the rows name as labels of stretches; of the rules, since the earlier scripts made them by rules."""
+    from data.labels import Label
+
+    labels: list[Label] = []
+    for row, after in itertools.pairwise(rows):
+        mode: Mode | None = next((m for m in MODES if m == row.mode), None)
+        if mode is None:
+            continue
+        last = labels[-1] if labels else None
+        if last is not None and last.mode == mode and last.end_ns == _ns(row):
+            labels[-1] = last.model_copy(update={"end_ns": _ns(after)})
+        else:
+            labels.append(Label(start_ns=_ns(row), end_ns=_ns(after), source="rules", mode=mode, by=BY))
+    return labels
 
 
 def _fingerprint(rows: Sequence[OldRow]) -> str:
@@ -279,20 +324,10 @@ class _Converter:
         return OTHER_KEY
 
     def _keep_modes(self, folder: Path) -> None:
-        from data.labels import Label, append
+        from data.labels import append
 
         rows = self._old.rows
-        labels: list[Label] = []
-        for row, after in itertools.pairwise(rows):
-            mode: Mode | None = next((m for m in MODES if m == row.mode), None)
-            if mode is None:
-                continue
-            last = labels[-1] if labels else None
-            if last is not None and last.mode == mode and last.end_ns == _ns(row):
-                labels[-1] = last.model_copy(update={"end_ns": _ns(after)})
-            else:
-                labels.append(Label(start_ns=_ns(row), end_ns=_ns(after), source="rules", mode=mode, by="imported"))
-        append(folder, labels)
+        append(folder, _mode_labels(rows))
         self.used.append(f"{sum(bool(row.mode) for row in rows)} modes")
 
 

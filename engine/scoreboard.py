@@ -315,7 +315,7 @@ def _onset_figures(policy: Policy, said: Sequence[_Said], told: str, place: int,
         mine = _onsets(s, place)
         true.append(mine + offset)
         fired.append(_fired(policy, s, told, place, name) + offset)
-        even.append(np.linspace(0, s.stop - s.start, len(mine) + 2)[1:-1].astype(np.int64) + offset)
+        even.append(metrics.even_ticks(s.stop - s.start, len(mine)) + offset)
         again.append(np.array([i for i, one in enumerate(s.again or ()) if name in one.onsets], np.int64) + offset)
         offset += s.stop - s.start + 100  # presses of different stretches never meet
     known, ours, regular, second = (np.concatenate(parts) for parts in (true, fired, even, again))

@@ -129,8 +129,9 @@ class Scoreboard:
 
     @property
     def best_lag(self) -> int:
-        """The ticks by which the policy acts later than the demonstrator; negative: sooner."""
-        return max(self.lag_sweep, key=lambda lag: (self.lag_sweep[lag], -abs(lag)), default=0)
+        """The ticks by which the policy acts later than the demonstrator; negative: sooner; 0 where neither clicked."""
+        known = {lag: f1 for lag, f1 in self.lag_sweep.items() if np.isfinite(f1)}
+        return max(known, key=lambda lag: (known[lag], -abs(lag)), default=0)
 
     def to_json(self) -> dict[str, Any]:
         return _plain(dataclasses.asdict(self) | {"best_lag": self.best_lag})

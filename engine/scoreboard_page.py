@@ -113,8 +113,7 @@ def _recalls(axis: Any, levels: Mapping[str, Any]) -> None:
     axis.bar([m.title() for m in recalls], list(recalls.values()), color=_OURS)
     axis.axhline(balanced, color="black", linewidth=1, label=f"balanced {balanced:.2f}")
     axis.axhline(1 / len(recalls), color=_BASE, linestyle="--", label="one answer always")
-    axis.set_ylim(0, 1)
-    axis.legend()
+    _legend(axis, 1.0)
 
 
 def _targets(axis: Any, levels: Mapping[str, Any]) -> None:
@@ -131,7 +130,7 @@ def _targets(axis: Any, levels: Mapping[str, Any]) -> None:
     rows = [[number(target, kinds[i]) for kinds in keys] for i in range(3)]
     _bars(axis, names, rows, ("policy", "the nearest", "the demonstrator again"))
     axis.axhline(number(target, "persistence"), color="black", linewidth=1, linestyle=":", label="the target before")
-    axis.legend()
+    _legend(axis, 1.0)
 
 
 def _onsets(axis: Any, levels: Mapping[str, Any]) -> None:
@@ -144,7 +143,7 @@ def _onsets(axis: Any, levels: Mapping[str, Any]) -> None:
     rows = [[found.f1 for found in onsets], [found.even for found in onsets], [found.again for found in onsets]]
     _bars(axis, names, rows, ("policy", "at even intervals", "the demonstrator again"))
     axis.tick_params(axis="x", rotation=40)
-    axis.legend()
+    _legend(axis, 1.0)
 
 
 def _told(axis: Any, levels: Mapping[str, Any]) -> None:
@@ -161,7 +160,7 @@ def _told(axis: Any, levels: Mapping[str, Any]) -> None:
             axis.text(i, point, f"lands {lands:.0%}", ha="center", va="bottom")
     before = number(levels, "actions", told[0], "cursor_before_px")
     axis.axhline(before, color="black", linewidth=1, linestyle=":", label="where the cursor was half a second before")
-    axis.legend()
+    _legend(axis, max((value for value in (*points, before) if math.isfinite(value)), default=1.0))
 
 
 def _lags(axis: Any, levels: Mapping[str, Any]) -> None:
@@ -196,7 +195,15 @@ def _bars(axis: Any, names: Sequence[str], rows: Sequence[Sequence[float]], labe
         if any(math.isfinite(v) for v in values):
             axis.bar([x + (i - (len(rows) - 1) / 2) * width for x in range(len(names))], values, width, color=colour, label=label)
     axis.set_xticks(range(len(names)), names)
-    axis.set_ylim(0, 1)
+
+
+def _legend(axis: Any, top: float) -> None:
+    """Above what is drawn from 0 to ``top``, in two columns, so that it covers nothing."""
+    ticks = [tick for tick in axis.get_yticks() if 0 <= tick <= top + 1e-9]
+    lines = math.ceil(len(axis.get_legend_handles_labels()[1]) / 2)
+    axis.set_ylim(0, max(top, 1e-9) * (1.1 + 0.08 * lines))
+    axis.set_yticks(ticks)
+    axis.legend(loc="upper center", ncols=2)
 
 
 def _nothing(axis: Any, why: str) -> None:

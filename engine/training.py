@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,17 +11,18 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from data.catalog import list_sessions
+from data.copies import Origin, copies
 from data.labels import labelled
 from data.metadata import Stretch
 from data.models import LEVELS, Level, promote, promoted_name
 from data.profile import ARENA_PROFILE, GameProfile
+from data.progress import part_of
 from data.same_game import differences
 from data.settings import Preset, TrainingSettings, amount_of
 from data.steps import Steps
 from engine.runtime.progress import Progress, Report, ignore
-from engine.training_runs import bundle, detector_files, policy_folder, rules_of, run_dirs
-
-log = logging.getLogger(__name__)
+from engine.training_notes import noting, warnings_in
+from engine.training_runs import bundle, detector_files, finished, policy_folder, policy_of, rules_of, run_dirs, tidy
 
 Perturbed = Literal["with", "without"]
 FINISHED: Final = ("saved", "recovered")
@@ -52,7 +52,11 @@ class TrainOptions:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training gave: the runs by level, the policy they made (None: a level of ``game`` is ``missing``), remarks."""
+    """What a training gave: the runs by level, the policy they made (None: a level of ``game`` is ``missing``), remarks.
+
+    finished: the run that it was to go on with was whole already, nothing was trained. elsewhere: the models were written to another
+    folder than the workspace, where no policy is promoted.
+    """
 
     runs: dict[str, Path]
     figures: dict[str, dict[str, float]]
@@ -63,16 +67,28 @@ class Trained:
     seconds: float = 0.0
     game: str = ""
     missing: tuple[str, ...] = ()
+    finished: bool = False
+    elsewhere: bool = False
 
     def text(self) -> str:
         if self.interrupted:
-            return "stopped; what was trained is kept, go on with --resume"
-        what = f"trained {', '.join(self.runs)} in {self.seconds:.0f} s"
+            return "stopped; what was trained is kept, go on with --resume" if self.runs else "stopped before anything new was learnt"
+        levels = ", ".join(self.runs)
+        what = f"trained {levels} in {self.seconds:.0f} s"
+        if self.finished:
+            names = ", ".join(dict.fromkeys(run.name for run in self.runs.values()))
+            what = f"{levels} of {names}: finished already, nothing was trained (without --resume a new training begins)"
         if self.policy is None:
             return f"{what}; no policy yet: {', '.join(self.missing)} not trained for {self.game} as it is now"
+        if self.elsewhere:
+            return f"{what}; policy {self.policy.name} is in {self.policy}: secondseat fly --policy {self.policy} lets it fly"
         return f"{what}; policy {self.policy.name}" + (
             " is promoted: it flies" if self.promoted else f"; secondseat models promote {self.policy.name} lets it fly"
         )
+
+    def warnings(self) -> tuple[str, ...]:
+        """The remarks that a person must not miss."""
+        return warnings_in(self.notes)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -81,9 +97,18 @@ class Trained:
             "policy": str(self.policy) if self.policy is not None else None,
             "promoted": self.promoted,
             "interrupted": self.interrupted,
+            "finished": self.finished,
             "notes": list(self.notes),
             "seconds": round(self.seconds, 1),
         }
+
+
+class TrainingStopped(KeyboardInterrupt):
+    """Ctrl-C ended a training, which has saved what it could: that is ``trained``. A job that is stopped so is no job that is done."""
+
+    def __init__(self, trained: Trained) -> None:
+        super().__init__(trained.text())
+        self.trained = trained
 
 
 def load_sessions(
@@ -108,7 +133,7 @@ def named_sessions(
 
     root = _sessions_root(workspace, data_dir)
     infos = sorted(list_sessions(root), key=lambda s: s.id)
-    loaded: dict[str, tuple[Steps, frozenset[str]]] = {}
+    loaded: dict[str, tuple[Steps, Origin]] = {}
     rules: dict[str, object] = {}
     left_out: list[str] = []
     for number, info in enumerate(infos):
@@ -123,19 +148,16 @@ def named_sessions(
                 if len(steps):
                     steps, words = _perturbed(steps, session.metadata.perturbed, perturbed)
                     left_out += [f"{info.id}: {words}"] if words else []
-                    loaded[info.id] = steps, session.metadata.originals()
+                    loaded[info.id] = steps, Origin.of(session.metadata, steps.time_ns)
                     rules[info.id] = session.metadata.details.get("rules_version")
                 else:
                     left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")
     for name, why in _misfits({name: steps.profile for name, (steps, _) in loaded.items()}, rules).items():
         left_out.append(f"{name}: {why}")
         del loaded[name]
-    found: dict[str, Steps] = {}
-    for name, (steps, originals) in loaded.items():
-        if twice := sorted(originals & loaded.keys()):  # the same play must not stand on both sides of the split
-            left_out.append(f"{name}: made from {', '.join(twice)}, which {'is' if len(twice) == 1 else 'are'} learnt from already")
-        else:
-            found[name] = steps
+    twice = copies({name: origin for name, (_, origin) in loaded.items()})  # the same play must not stand on both sides of the split
+    left_out += [f"{name}: {copy.already('learnt from')}" for name, copy in twice.items()]
+    found = {name: steps for name, (steps, _) in loaded.items() if name not in twice}
     if not found:
         why = f"; left out: {'; '.join(left_out[:5])}" if left_out else ""
         begin = "or record more" if left_out else "record some play first"
@@ -192,58 +214,84 @@ def train_levels(
 ) -> Trained:
     """Train ``level`` (strategist, tactician, executor or all). ``options`` are those of TrainOptions.
 
-    Raises NothingToLearn, TrainingError, CheckpointError, ValueError; Ctrl-C saves and returns ``interrupted``.
+    Raises NothingToLearn, TrainingError, CheckpointError, ValueError; TrainingStopped when Ctrl-C ended it, after it saved.
     """
     if level not in (*LEVELS, "all"):
         raise ValueError(f"train: there is no level {level!r}; use {', '.join(LEVELS)} or all")
     asked, training = TrainOptions(**options), training or TrainingSettings()
+    if asked.quick and asked.preset:
+        raise ValueError(f"--quick is a schedule of its own: leave --preset {asked.preset} out, or train without --quick")
     began_s = time.monotonic()
-    named, left_out = named_sessions(workspace, asked.game or ARENA_PROFILE.name, asked.data_dir, report, training.perturbed)
+    named, left_out = named_sessions(
+        workspace, asked.game or ARENA_PROFILE.name, asked.data_dir, part_of(report, 0.0, 0.0), training.perturbed
+    )
     sessions = list(named.values())
     target = Path(asked.output_dir) if asked.output_dir else workspace
     notes = [
         f"{len(sessions)} sessions, {sum(len(s) for s in sessions)} steps",
         *(line if line.endswith("are learnt from") else f"left out: {line}" for line in left_out),
     ]
-    forward = _noting(report)
+    forward = noting(report)
     wanted: Sequence[Level] = LEVELS if level == "all" else [one for one in LEVELS if one == level]
     profile = sessions[0].profile
     runs, begun = run_dirs(target, wanted, profile, asked.name, asked.resume)
     notes += begun
     for note in notes:
-        report(Progress("reading sessions", 0.0, message=note))
-    results, policy = _train(named, wanted, runs, target, asked, training, forward)
-    interrupted = any(r.interrupted for r in results.values())
-    missing: tuple[str, ...] = ()
-    if policy is None and not interrupted and level != "all":
-        policy, missing = bundle(target, profile, {one: results[one].best for one in wanted}, asked.name)
-    promoted = False
-    if policy is not None and not promoted_name(target):
+        forward(Progress("note", 0.0, message=note))
+    detector = detector_files(profile, workspace)
+    try:
+        done = _train(named, wanted, runs, policy_folder(target, asked.name), detector, asked, training, forward)
+    except KeyboardInterrupt:  # while data were made ready: nothing of the level is there yet
+        done = _Done({}, None, interrupted=True)
+    finally:
+        tidy(runs)
+    policy, missing = done.policy, tuple[str, ...]()
+    if policy is None and not done.interrupted:
+        models: dict[Level, Path] = {one: done.levels[one].best for one in wanted}
+        policy = policy_of(target, models) if done.finished else None
+        if policy is None:
+            policy, missing = bundle(target, profile, models, detector, asked.name)
+    elsewhere = target.resolve() != workspace.resolve()
+    if policy is not None and not elsewhere and not promoted_name(target):
         promote(target, policy.name)
-        promoted = True
-    figures = {one: dict(r.figures) for one, r in results.items()}
-    return Trained(
-        {one: r.run_dir for one, r in results.items()},
-        figures,
+    trained = Trained(
+        {one: r.run_dir for one, r in done.levels.items() if r.epochs},
+        {one: dict(r.figures) for one, r in done.levels.items()},
         policy,
-        promoted,
-        interrupted,
-        (*notes, *(n for r in results.values() for n in r.notes)),
+        policy is not None and not elsewhere and promoted_name(target) == policy.name,
+        done.interrupted,
+        (*notes, *(n for r in done.levels.values() for n in r.notes)),
         time.monotonic() - began_s,
         profile.name,
         missing,
+        done.finished,
+        elsewhere,
     )
+    if trained.interrupted:
+        raise TrainingStopped(trained)
+    return trained
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What the trainers gave. ``finished``: they had nothing to do."""
+
+    levels: dict[str, Any]
+    policy: Path | None = None
+    interrupted: bool = False
+    finished: bool = False
 
 
 def _train(
     named: dict[str, Steps],
     wanted: Sequence[Level],
     runs: dict[Level, Path],
-    target: Path,
+    policy: Path,
+    detector: Sequence[Path],
     asked: TrainOptions,
     training: TrainingSettings,
     report: Report,
-) -> tuple[dict[str, Any], Path | None]:
+) -> _Done:
     from trainers import executor, strategist, tactician
     from trainers.all import AllSettings, train_all
 
@@ -253,20 +301,27 @@ def _train(
     preset = preset_of(sessions, training, asked)
     report(Progress("note", 0.0, message=f"preset {preset}, of {play_s(sessions) / 60:.0f} min of play"))
     chosen = level_settings(training, asked, preset, seed)
+    if asked.resume:
+        whole = {level: finished(runs[level], chosen[level].loop) for level in wanted}
+        if all(whole.values()):
+            return _Done(dict(whole.items()), finished=True)
     settings = AllSettings(**chosen, folds=2 if asked.quick else 3, seed=seed)
-    about = {"perturbed": training.perturbed, "session_ids": list(named), **rules_of(sessions[0].profile)}
+    about = {
+        "perturbed": training.perturbed,
+        "session_ids": list(named),
+        "trained_together": list(wanted),
+        **rules_of(sessions[0].profile),
+    }
     if len(wanted) == len(LEVELS):
-        detector = detector_files(sessions[0].profile, target)
-        folder = policy_folder(target, asked.name)
-        result = train_all(sessions, settings, dict(runs.items()), folder, report, asked.resume, detector=detector, about=about)
-        return dict(result.levels), result.policy
+        result = train_all(sessions, settings, dict(runs.items()), policy, report, asked.resume, detector=detector, about=about)
+        return _Done(dict(result.levels), result.policy, result.interrupted)
     if wanted[0] == "strategist":
         done = strategist.train(sessions, chosen["strategist"], runs["strategist"], report, asked.resume, about=about)
     elif wanted[0] == "tactician":
         done = tactician.train(sessions, chosen["tactician"], runs["tactician"], report, asked.resume, about=about)
     else:
         done = executor.train(sessions, chosen["executor"], runs["executor"], report, asked.resume, about=about)
-    return {wanted[0]: done}, None
+    return _Done({wanted[0]: done}, interrupted=done.interrupted)
 
 
 def play_s(sessions: Sequence[Steps]) -> float:
@@ -307,17 +362,6 @@ def _with(plain: Any, training: TrainingSettings, level: Level, asked: TrainOpti
     )
     sampling = replace(plain.sampling, live=training.live_sampling, reaction_lag_ticks=training.reaction_lag_ticks)
     return replace(plain, loop=loop, sampling=sampling, augment=training.augment)
-
-
-def _noting(report: Report) -> Report:
-    """The trainers' reports, with their remarks in the log too."""
-
-    def forward(progress: Progress) -> None:
-        if progress.stage == "note":
-            log.info("%s", progress.message)
-        report(progress)
-
-    return forward
 
 
 def _one_thread_per_core() -> None:

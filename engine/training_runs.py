@@ -6,14 +6,18 @@ A run counts by when its model was written, never by its name, and only for the 
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from data.checkpoint import Checkpoint, CheckpointError, checkpoints, newest_whole, read_card, refuse_mismatch
-from data.models import LEVELS, Level, check_name, list_runs, models_dir, new_runs, write_policy
+from data.models import LEVELS, Level, check_name, list_policies, list_runs, models_dir, new_runs, write_policy
 from data.profile import ARENA_PROFILE, GameProfile
+
+if TYPE_CHECKING:
+    from trainers.loop import LoopSettings, Result
 
 
 def rules_of(profile: GameProfile) -> dict[str, int]:
@@ -30,16 +34,16 @@ def run_dirs(
 ) -> tuple[dict[Level, Path], list[str]]:
     """A folder for the run of each level, and what is to be said of it.
 
-    With ``resume``: the run of that name, else of each level the newest of this game that can be gone on with, and for all three those of
-    one training: what it had not begun when it was stopped is begun now. Raises CheckpointError for a run of another game, and for a name
-    that is none.
+    With ``resume``: the run of that name, else the newest of this game that can be gone on with; for all three levels, of the runs that
+    were begun as one training the newest, and those that it had not begun when it was stopped are begun now, under its name. Raises
+    CheckpointError for a run of another game, and for a name that is none.
     """
     if not resume:
         return new_runs(target, levels, name), []
     if name:
         check_name(name)
-    known = {level: [] if name else _resumable(target, level, profile) for level in levels}
-    newest = name or max(((written, run.name) for runs in known.values() for written, run in runs), default=(0, ""))[1]
+    known = [run for level in levels for run in _resumable(target, level, profile, len(levels))] if not name else []
+    newest = name or max(((written, run.name) for written, run in known), default=(0, ""))[1]
     found: dict[Level, Path] = {}
     for level in levels:
         run = models_dir(target) / level / newest
@@ -50,35 +54,72 @@ def run_dirs(
             raise CheckpointError(f"--resume --name {name}: {level}/{name} {wrong}; give another --name, or leave --resume out")
         if there and not wrong:
             found[level] = run
-        elif known[level]:
-            found[level] = max(known[level])[1]
     missing: list[Level] = [level for level in levels if level not in found]
+    notes = [f"goes on with {newest}"] if found and not name else []
     if not missing:
-        return found, []
+        return found, notes
     what = f"run {name}" if name else f"run of {profile.name}"
-    notes = [f"{level}: there is no {what} to go on with; it is begun" for level in missing]
+    notes += [f"{level}: there is no {what} to go on with; it is begun" if not found else f"{level}: begun anew" for level in missing]
     return found | new_runs(target, missing, newest), notes
 
 
-def bundle(target: Path, profile: GameProfile, trained: Mapping[Level, Path], name: str = "") -> tuple[Path | None, tuple[str, ...]]:
+def tidy(runs: Mapping[Level, Path]) -> None:
+    """Remove the folders of runs into which nothing was written."""
+    for run in runs.values():
+        with contextlib.suppress(OSError):  # not empty, or not there
+            run.rmdir()
+
+
+def finished(run: Path, loop: LoopSettings) -> Result | None:
+    """What a run gave that has nothing left to learn by these settings, and has its best model in full; None when it can go on."""
+    from trainers.loop import Result
+
+    newest = _newest(run)
+    if newest is None:
+        return None
+    best, last = run / "best_model", run / "last_model"
+    try:
+        state = cast("dict[str, Any]", newest[1]["state"])
+        epoch, patience = int(state["epoch"]), loop.patience
+        whole = read_card(last)["epoch"] == epoch and _written_ns(best) >= _written_ns(last)  # the best one is completed after the last
+        figures = dict(read_card(best)["figures"])
+        over = epoch >= loop.epochs or bool(patience and epoch - int(state["best_epoch"]) >= patience)
+    except (CheckpointError, OSError, KeyError, TypeError, ValueError):
+        return None
+    return Result(run, best, epoch, figures) if whole and over else None
+
+
+def policy_of(target: Path, models: Mapping[Level, Path]) -> Path | None:
+    """The newest whole policy that holds these very models; None when there is none."""
+
+    def holds(policy: Path) -> bool:
+        pairs = [(policy / f"{level}.safetensors", path.with_name(f"{path.name}.safetensors")) for level, path in models.items()]
+        return all(filecmp.cmp(mine, theirs, shallow=False) for mine, theirs in pairs)
+
+    policies = sorted((p for p in list_policies(target) if not p.problem), key=lambda p: (p.created, p.name), reverse=True)
+    return next((p.path for p in policies if holds(p.path)), None)
+
+
+def bundle(
+    target: Path, profile: GameProfile, trained: Mapping[Level, Path], detector: Sequence[Path] = (), name: str = ""
+) -> tuple[Path | None, tuple[str, ...]]:
     """A policy of the models that were just ``trained`` and, of the other levels, the newest of this game; or None and the levels that
-    have none. Raises CheckpointError."""
+    have none. ``detector``: the files that travel with it. Raises CheckpointError."""
     chosen = dict(trained)
     for level in LEVELS:
         if level not in chosen:
-            models = [run.path / "best_model" for run in reversed(list_runs(target, level)) if not run.problem]
+            models = [run.path / "best_model" for run in reversed(list_runs(target, level)) if run.has_model]
             found, _ = newest_whole([path for path in models if not _misfit(path, read_card(path), level, profile)])
             if found is not None:
                 chosen[level] = found.path
     if missing := tuple(level for level in LEVELS if level not in chosen):
         return None, missing
-    return write_policy(policy_folder(target, name), chosen, profile, detector_files(profile, target)), ()
+    return write_policy(policy_folder(target, name), chosen, profile, detector), ()
 
 
 def policy_folder(target: Path, name: str = "") -> Path:
     """Where a new policy goes: by its name, else by the time."""
     base = models_dir(target) / "policies"
-    base.mkdir(parents=True, exist_ok=True)
     wanted = name or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     return next(p for p in (base / wanted, *(base / f"{wanted}-{n}" for n in range(2, 1000))) if not p.exists())
 
@@ -93,15 +134,23 @@ def detector_files(profile: GameProfile, workspace: Path) -> list[Path]:
     return [p for p in (weights, weights.with_suffix(".json")) if p.is_file()] if weights is not None else []
 
 
-def _resumable(target: Path, level: Level, profile: GameProfile) -> list[tuple[int, Path]]:
-    """The runs of this game that have a checkpoint to go on from, and when it was written (ns)."""
+def _resumable(target: Path, level: Level, profile: GameProfile, together: int) -> list[tuple[int, Path]]:
+    """The runs of this game that have a checkpoint to go on from, and when it was written (ns). A run whose card says that fewer levels
+    than ``together`` were begun with it is none."""
     base = models_dir(target) / level
     found: list[tuple[int, Path]] = []
     for run in base.iterdir() if base.is_dir() else ():
         newest = _newest(run)
-        if newest is not None and not _misfit(*newest, level, profile):
-            found.append((newest[0].with_suffix(".safetensors").stat().st_mtime_ns, run))
+        if newest is None or _misfit(*newest, level, profile):
+            continue
+        if len(cast("list[str]", newest[1].get("trained_together") or LEVELS)) >= together:
+            found.append((_written_ns(newest[0]), run))
     return found
+
+
+def _written_ns(path: Path) -> int:
+    """When a checkpoint was written."""
+    return path.with_name(f"{path.name}.safetensors").stat().st_mtime_ns
 
 
 def _newest(run: Path) -> tuple[Path, dict[str, Any]] | None:

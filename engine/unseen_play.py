@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from data.schema import Observation
 from data.steps import Steps
 from data.vocabulary import MODES
+from engine.comparison import HELD_OUT, LEARNT_FROM
 from engine.runtime.progress import Progress, Report, ignore
 
 if TYPE_CHECKING:
@@ -24,13 +25,19 @@ if TYPE_CHECKING:
 FIRST: Final = 500_000
 """Where in the list of test seeds these worlds begin: far from those on which policies are scored."""
 AGAIN: Final = 7919
-_TRAINED: Final = {True: "learnt from", False: "held out"}
+FEWEST_MINUTES: Final = 2
+_TRAINED: Final = {True: LEARNT_FROM, False: HELD_OUT}
+
+
+def whole_minutes(minutes: float) -> int:
+    """How much play that is: whole episodes of a minute, and at least two, since one world says little of others."""
+    return max(FEWEST_MINUTES, round(minutes))
 
 
 def unseen_play(
     pilot: str, minutes: float, rung: Rung, report: Report = ignore, exact: list[list[Observation]] | None = None
 ) -> list[Steps]:
-    """Episodes of a minute, at least two, as the rung's eyes see them: "state" exactly, "emulated", or "pixels".
+    """Whole episodes of a minute (``whole_minutes``), as the rung's eyes see them: "state" exactly, "emulated", or "pixels".
 
     The demonstrator itself reads the world, late by its reaction time; what it saw in each episode is put into ``exact`` (not with
     pixels). Raises ValueError for an unknown pilot.
@@ -39,8 +46,6 @@ def unseen_play(
     from league.arena.emulated import EmulatedObserver, TruthObserver
     from league.arena.pilots import make_pilot
     from league.arena.score import seeds
-    from league.arena.skirmish import EPISODE_TICKS
-    from league.arena.world import TICK_HZ
 
     if rung == "pixels":
         from engine.pixels import PixelEyes
@@ -48,7 +53,7 @@ def unseen_play(
         eyes = PixelEyes()
     else:
         eyes = None
-    count = max(2, round(minutes * 60 * TICK_HZ / EPISODE_TICKS))
+    count = whole_minutes(minutes)
     found: list[Steps] = []
     for seed in seeds("test", count, FIRST).tolist():
         report(Progress("the demonstrator plays", len(found) / count, message=f"{len(found)} of {count} minutes"))
@@ -64,8 +69,8 @@ def unseen_play(
 
 
 def judge_unseen(policy: Path, minutes: float, report: Report = ignore, pilot: str = "expert") -> Scoreboard:
-    """A policy of the arena on fresh play of the demonstrator, perception emulated. Raises CheckpointError, and ValueError for
-    a policy of another game."""
+    """A policy of the arena on fresh play of the demonstrator (``whole_minutes`` of it), perception emulated. Raises CheckpointError,
+    and ValueError for a policy of another game."""
     from engine.policy import load_arena_policy
     from engine.scoreboard import judge
 

@@ -56,19 +56,25 @@ def evaluate(
     report: Report, workspace: str, policy: str, episodes: int = 20, minutes: float = 3.0, sessions: Sequence[str] = (), **options: Any
 ) -> str:
     """Fly a policy in the arena, judge its levels on so many minutes of unseen play (0: do not), and keep it all under
-    ``<workspace>/logs/evaluations``. With ``sessions`` nothing is flown: its levels are judged on those recordings."""
+    ``<workspace>/logs/evaluations``. With ``sessions`` nothing is flown: its levels are judged on those recordings. Raises
+    KeyboardInterrupt when stopped: all episodes that were to be flown are kept, without the levels; of fewer nothing is."""
     if sessions:
         return _judge(report, Path(workspace), Path(policy), sessions)
     from data.progress import part_of
     from engine.evaluate import evaluate as run
     from engine.evaluate import keep
-    from engine.unseen_play import judge_unseen
+    from engine.unseen_play import judge_unseen, whole_minutes
 
     share = 0.85 if minutes > 0 else 1.0
     result = run(Path(policy), episodes, report=part_of(report, 0.0, share), **options)
-    levels = judge_unseen(Path(policy), minutes, part_of(report, share, 1 - share)).to_json() if minutes > 0 else None
+    try:
+        levels = judge_unseen(Path(policy), minutes, part_of(report, share, 1 - share)).to_json() if minutes > 0 else None
+    except KeyboardInterrupt:
+        keep(Path(workspace), result)
+        raise KeyboardInterrupt("stopped; what was flown is kept, the levels were not judged") from None
     keep(Path(workspace), result, levels)
-    return f"normalised score: {result.normalised} from {result.rungs[-1].rung}, {episodes} episodes"
+    judged = f"; levels on {whole_minutes(minutes)} min of unseen play" if minutes > 0 else ""
+    return f"normalised score: {result.normalised} from {result.rungs[-1].rung}, {episodes} episodes{judged}"
 
 
 def _judge(report: Report, workspace: Path, policy: Path, sessions: Sequence[str]) -> str:
@@ -110,6 +116,8 @@ WORK: Final[Mapping[str, Callable[..., str]]] = {
 
 TELLS_TIME_LEFT: Final = frozenset({"refine", "league"})
 """They know it better than a clock that began when a run went on."""
+STOPPED: Final[Mapping[str, str]] = {"evaluate": "stopped before it was finished; nothing of it is kept"}
+"""What is said of work that was stopped and did not say it itself; of all else, what was finished is kept."""
 OUT_OF_MEMORY: Final = (
     "this machine ran out of memory: close other programs, or train with a smaller batch or on fewer sessions; what was finished is kept"
 )
@@ -136,7 +144,8 @@ def main(argv: list[str]) -> int:
     try:
         message = WORK[kind](told if kind in TELLS_TIME_LEFT else EtaReport(told), **arguments)
     except KeyboardInterrupt as stopped:
-        told.write({"phase": "cancelled", "stage": "stopped", "message": str(stopped) or "stopped; what was finished is kept"})
+        why = str(stopped) or STOPPED.get(kind, "stopped; what was finished is kept")
+        told.write({"phase": "cancelled", "stage": "stopped", "message": why})
         return 130
     except Exception as error:
         known = type(error).__module__.split(".", 1)[0] in ("data", "engine", "trainers", "league") or isinstance(

@@ -47,10 +47,11 @@ QUICK = AllSettings(strategist.QUICK, tactician.QUICK, executor.QUICK, folds=2)
 
 @dataclass(frozen=True, slots=True)
 class AllResult:
-    """``policy`` is None when training was stopped before the end."""
+    """``policy`` is None when training was stopped before the end (``interrupted``), also between two levels."""
 
     levels: dict[str, Result]
     policy: Path | None
+    interrupted: bool = False
 
 
 def train_all(
@@ -66,11 +67,35 @@ def train_all(
 ) -> AllResult:
     """Train the three levels into ``run_dirs`` (by level) and write the bundle ``policy_dir``. ``about``: more for the cards.
 
-    Raises what the levels raise, and CheckpointError when the bundle's folder exists.
+    Ctrl-C and ``stop`` end it wherever it is: what the levels have saved stays. Raises what the levels raise, and CheckpointError when
+    the bundle's folder exists.
     """
     check_sessions(sessions)
-    split = split_sessions([len(s) for s in sessions], settings.seed)
     done: dict[str, Result] = {}
+    try:
+        policy = _in_a_row(sessions, settings, run_dirs, policy_dir, report, resume, stop, detector, about, done)
+    except KeyboardInterrupt:  # between two levels, while data are made ready or predicted
+        policy = None
+    if policy is None:
+        for run_dir in run_dirs.values():
+            shutil.rmtree(run_dir / "folds", ignore_errors=True)  # what goes on begins its folds anew
+    return AllResult(done, policy, interrupted=policy is None)
+
+
+def _in_a_row(
+    sessions: Sequence[Steps],
+    settings: AllSettings,
+    run_dirs: dict[str, Path],
+    policy_dir: Path,
+    report: Report,
+    resume: bool,
+    stop: Callable[[], bool],
+    detector: Sequence[Path],
+    about: Mapping[str, Any] | None,
+    done: dict[str, Result],
+) -> Path | None:
+    """The policy, or None when a level or one of its folds was stopped; ``done`` takes what each level gave."""
+    split = split_sessions([len(s) for s in sessions], settings.seed)
     plan = settings.strategist, settings.tactician, settings.executor
     seeded = [replace(s, loop=replace(s.loop, seed=settings.seed)) for s in plan]
     top, middle, bottom = seeded  # type: StrategistSettings, TacticianSettings, ExecutorSettings
@@ -79,29 +104,29 @@ def train_all(
         sessions, top, run_dirs["strategist"], part_of(report, 0.0, 0.1, "strategist "), resume, stop, split, about=about
     )
     if done["strategist"].interrupted:
-        return AllResult(done, None)
+        return None
     modes = _fold_modes(sessions, split, settings, top, run_dirs["strategist"], part_of(report, 0.1, 0.1, "strategist folds "), stop)
     if modes is None:
-        return AllResult(done, None)
+        return None
     middle_report = part_of(report, 0.2, 0.25, "tactician ")
     done["tactician"] = tactician.train(sessions, middle, run_dirs["tactician"], middle_report, resume, stop, split, modes, about)
     if done["tactician"].interrupted:
-        return AllResult(done, None)
+        return None
     fold_report = part_of(report, 0.45, 0.2, "tactician folds ")
     targets = _fold_targets(sessions, split, settings, middle, run_dirs["tactician"], modes, fold_report, stop)
     if targets is None:
-        return AllResult(done, None)
+        return None
     bottom_report = part_of(report, 0.65, 0.35, "executor ")
     given = Conditioning(modes, targets)
     done["executor"] = executor.train(sessions, bottom, run_dirs["executor"], bottom_report, resume, stop, split, given, about)
     if done["executor"].interrupted:
-        return AllResult(done, None)
+        return None
     profile = sessions[0].profile
     paths: Any = {level: result.best for level, result in done.items()}
     figures = {level: result.figures for level, result in done.items()}
     policy = write_policy(policy_dir, paths, profile, detector, figures=figures)
     report(Progress("policy written", 1.0, 0.0, str(policy), str(run_dirs["executor"])))
-    return AllResult(done, policy)
+    return policy
 
 
 def _helper(loop: LoopSettings) -> LoopSettings:

@@ -343,8 +343,11 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
         else:
             tuned[name] = NEVER
         pressed = np.concatenate([a + pressed_ticks(hazard[a:b], tuned[name], tick_s) for a, b in stretches])
-        f1 = {ticks: round(metrics.onset_score(pressed, true, ticks).f1, 3) for ticks in (2, 0)}
-        scores[name] = {"f1_2": f1[2], "f1_0": f1[0], "true": len(true), "pressed": len(pressed)}
+        blind = np.concatenate([a + metrics.even_ticks(b - a, int(((a <= true) & (true < b)).sum())) for a, b in stretches])
+        f1 = {f"f1_{ticks}": metrics.onset_score(pressed, true, ticks).f1 for ticks in (2, 0)}
+        f1["even_2"] = metrics.onset_score(blind, true, 2).f1
+        known = {ticks: round(value, 3) if np.isfinite(value) else None for ticks, value in f1.items()}
+        scores[name] = {**known, "true": len(true), "pressed": len(pressed)}
     labelled = arrays["choice"] >= 0
     clicking = arrays["click"].any(1) & labelled
     figures = {

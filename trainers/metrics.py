@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class OnsetScore:
-    """How well predicted onsets meet the true ones, one to one, within a tolerance."""
+    """How well predicted onsets meet the true ones, one to one, within a tolerance; NaN where there were none on either side."""
 
     f1: float
     precision: float
@@ -83,7 +83,7 @@ def balanced_weights(counts: NDArray[np.int64], power: float = 0.5) -> NDArray[n
 def onset_score(predicted: NDArray[Any], true: NDArray[Any], tolerance: int) -> OnsetScore:
     """F1 of onset ticks (sorted tick numbers), each true one met by at most one prediction within ``tolerance`` ticks.
 
-    No onset on either side is perfect agreement (1.0).
+    Without any onset on either side nothing was measured: NaN, not perfect agreement.
     """
     hits, i, j = 0, 0, 0
     while i < len(predicted) and j < len(true):
@@ -94,7 +94,8 @@ def onset_score(predicted: NDArray[Any], true: NDArray[Any], tolerance: int) -> 
         else:
             j += 1
     if not len(predicted) and not len(true):
-        return OnsetScore(1.0, 1.0, 1.0, 0, 0)
+        nan = float("nan")
+        return OnsetScore(nan, nan, nan, 0, 0)
     precision = hits / len(predicted) if len(predicted) else 0.0
     recall = hits / len(true) if len(true) else 0.0
     f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
@@ -111,13 +112,18 @@ def fire(hazards: NDArray[Any], threshold: float, refractory: int) -> NDArray[np
     return np.array(fired, np.int64)
 
 
+def even_ticks(ticks: int, count: int) -> NDArray[np.int64]:
+    """``count`` onsets at even intervals within ``ticks`` ticks: what pressing as often, without looking, comes to."""
+    return np.linspace(0, ticks, count + 2)[1:-1].astype(np.int64)
+
+
 def tune_onsets(
     hazards: NDArray[Any], true: NDArray[Any], tolerance: int = 2, refractories: Sequence[int] = (2, 4, 8)
 ) -> tuple[float, int, float]:
     """Threshold and refractory time (ticks) with the best onset F1, and that F1. Ties go to the lower threshold, since a policy
-    that never acts is the worse mistake. With no true onset: a threshold that is never reached."""
+    that never acts is the worse mistake. With no true onset: a threshold that is never reached, and NaN."""
     if not len(true):
-        return 1.01, int(refractories[0]), 1.0
+        return 1.01, int(refractories[0]), float("nan")
     if not len(hazards):
         return 0.5, int(refractories[0]), 0.0
     candidates = np.unique(

@@ -224,6 +224,7 @@ _ACTIONS: Final[tuple[Action, ...]] = (
     Action("job_details", "Details of the job", ("d",), "why it failed, what it printed, how it goes", scope="actions", footer="details"),
     Action("keys_filter", "Find", ("slash",), "only keys and actions with these words", scope="keys", footer="find"),
     Action("compare", "Compare", ("space",), "show the run beside the others, at most three", scope="runs", footer="compare"),
+    Action("promote", "Promote a policy", ("P",), "it flies from now on, instead of the one that did", scope="runs", footer="promote"),
     Action("log_filter", "Filter", ("slash",), "show only lines with these words", scope="log", footer="filter"),
     Action("log_level", "Level", ("L",), "from which level on lines are shown", scope="log", footer="level"),
     Action("log_follow", "Follow", ("f",), "stay at the newest line, or stop", scope="log", footer="follow"),

@@ -367,6 +367,16 @@ class SecondseatApp(TalkingApp):
         """The id of the action that a newcomer does best now; empty when they are on their way."""
         return hints.next_step(self.newest, self.host.phase, self.runs.trained)
 
+    @property
+    def flier(self) -> tuple[str, str]:
+        """The policy that would fly when none is named, and a newer one that would not."""
+        if not self.runs.policies:
+            return "", ""
+        from data.models import flier_of
+
+        who = flier_of(self.runs.policies)
+        return who.name, who.newer
+
     def remember_pane(self, pane_id: str) -> None:
         self.memory.keep(pane=pane_id)
 

@@ -148,7 +148,8 @@ def _card_figures(card: dict[str, Any]) -> dict[str, float]:
     if isinstance(onsets, dict):
         for key, scores in cast("dict[str, Any]", onsets).items():
             if isinstance(scores, dict) and cast("dict[str, Any]", scores).get("true"):
-                found[f"{key}_f1"] = _number(cast("dict[str, object]", scores).get("f1_2"))
+                told = cast("dict[str, object]", scores)
+                found |= {f"{key}_f1": _number(told.get("f1_2")), f"{key}_even": _number(told.get("even_2"))}
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 

@@ -6,6 +6,7 @@ Screens and dialogs are imported when they are first opened: the first picture d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, cast
 
@@ -66,8 +67,8 @@ def open_form(app: SecondseatApp, action: Action, then: Callable[[], None], usua
 
 
 def arm(app: SecondseatApp) -> None:
-    """Ask before the bot flies, and name what it will fly in; when it is armed already: fly on, or disarm."""
-    bot, capture = app.newest.bot, app.newest.capture
+    """Ask before the bot flies, and name who will fly and in what; when it is armed already: fly on, or disarm."""
+    bot = app.newest.bot
     if bot.phase in RUNNING_BOT:
         ask(
             app,
@@ -80,12 +81,20 @@ def arm(app: SecondseatApp) -> None:
     if not app.newest.policies:
         app.tell("warning", f"nothing can fly yet: {app.registry['train_all'].first_key()} trains a policy from your recordings")
         return
-    action = app.registry["arm"]
+    _ask_to_fly(app, *app.flier)
+
+
+def _ask_to_fly(app: SecondseatApp, flies: str, newer: str) -> None:
+    """Which policy flies when none was chosen in the form (empty: not known yet), and one that is newer than it and does not."""
+    action, capture = app.registry["arm"], app.newest.capture
     params = app.parameters(action)
     params.pop("dry_run", None)
     window = capture.detail or capture.source
     if capture.source == "none":
         window = "the chosen source (nothing is captured yet)"
+    chosen = params.get("policy")
+    newer = "" if chosen else newer
+    name = chosen or (f"The policy {flies}" if flies else "The promoted policy")
 
     def fly(dry_run: bool) -> None:
         app.send("arm", then=lambda: app.send("fly"), dry_run=dry_run, **params)
@@ -94,13 +103,44 @@ def arm(app: SecondseatApp) -> None:
         app,
         "Arm and fly",
         [
-            f"{params.get('policy') or 'The promoted policy'} will move the pointer and press keys in:",
+            f"{name} will move the pointer and press keys in:",
             f"  {window}",
+            *([f"{newer} is newer, and flies only when it is promoted."] if newer else []),
             f"Touch a key or the mouse and it hands back. {app.registry['stop_all'].key_text()} stops it.",
         ],
-        [("y", "arm and fly"), ("d", "dry run: decide, but press nothing"), ("e", "choose the policy")],
-        {"y": lambda: fly(False), "d": lambda: fly(True), "e": lambda: open_form(app, action, lambda: arm(app))},
+        [
+            ("y", "arm and fly"),
+            ("d", "dry run: decide, but press nothing"),
+            ("e", "choose the policy"),
+            *([("p", f"promote {newer}, then ask again")] if newer else []),
+        ],
+        {
+            "y": lambda: fly(False),
+            "d": lambda: fly(True),
+            "e": lambda: open_form(app, action, lambda: arm(app)),
+            "p": lambda: promote(app, newer, lambda: _ask_to_fly(app, newer, "")),
+        },
     )
+
+
+def promote(app: SecondseatApp, name: str, then: Callable[[], None] = lambda: None) -> None:
+    """Let a policy of the workspace fly from now on."""
+    workspace = Path(app.newest.workspace)
+
+    def let_fly() -> str:
+        from data.checkpoint import CheckpointError
+        from data.models import promote as promoted
+
+        try:
+            return promoted(workspace, name)
+        except CheckpointError as error:
+            raise ValueError(str(error)) from error
+
+    def done(promoted: str) -> None:
+        app.tell("info", f"{promoted} is promoted: it flies from now on")
+        then()
+
+    app.desk.quick(let_fly, done, lambda error: app.tell("error", str(error)))
 
 
 def stop_job(app: SecondseatApp) -> None:

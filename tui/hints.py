@@ -16,7 +16,8 @@ _WORDS: Final = {
     "record": "No sessions yet: {k} records; {v} saves.",
     "save": "The recording is not saved: {k} saves it, {x} discards it.",
     "train_all": "Recorded. {k} trains on it; {r} records more.",
-    "arm": "Trained. {k} lets it fly.",
+    "arm": "Trained. {k} lets {flies} fly.",
+    "newer": "Trained. {k} flies {flies}, not {newer}: promote it there first.",
 }
 
 
@@ -34,8 +35,8 @@ def next_step(state: EngineState, phase: Phase, trained: bool) -> str:
     return "arm" if trained and state.policies else "train_all"
 
 
-def hint(step: str, phase: Phase, failure: str, registry: Registry, look: Look) -> Text:
-    """The line above the footer when no answer stands there."""
+def hint(step: str, phase: Phase, failure: str, registry: Registry, look: Look, flies: str = "", newer: str = "") -> Text:
+    """The line above the footer when no answer stands there. flies: the policy that would; newer: one that is newer and would not."""
     palette, glyphs = look.palette, look.glyphs
     if phase == "failed":
         return Text(f" {glyphs.failed} the engine did not start: {failure}", palette.bad)
@@ -44,7 +45,9 @@ def hint(step: str, phase: Phase, failure: str, registry: Registry, look: Look) 
     if not step:
         return Text("")
     names = {letter: registry[name].key_text() for letter, name in (("p", "play"), ("r", "record"), ("v", "save"), ("x", "discard"))}
-    words = _WORDS[step].format(k=registry[step].key_text(), **names)
+    words = _WORDS["newer" if step == "arm" and flies and newer else step].format(
+        k=registry[step].key_text(), flies=flies or "it", newer=newer, **names
+    )
     return Text.assemble((f" {glyphs.pointer} Next: ", f"bold {palette.accent}"), (words, palette.accent))
 
 

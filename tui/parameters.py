@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails
 
-from data.settings import LEVELS, Settings
+from data.settings import LEVELS, Level, Preset, Settings
 from engine.source_spec import LOOKS, region_from_text
 
 PilotName = Literal["expert", "novice", "random"]
@@ -99,10 +99,36 @@ class TrainParameters(Parameters):
         description="highest learning rate",
         json_schema_extra=_setting("training.{level}.lr", "training.{level}.quick_lr"),
     )
+    preset: Literal["", "auto", "small", "standard", "large"] = Field(
+        default="",
+        description="for how much play; auto: for what there is",
+        json_schema_extra=_setting("training.preset"),
+    )
     seed: int | None = Field(
         default=None, ge=0, le=2**31 - 1, description="seed of everything random", json_schema_extra=_setting("training.seed")
     )
-    resume: bool = Field(default=False, description="go on with the newest run")
+    resume: bool = Field(default=False, description="go on with the newest run, or with the one of that name")
+    name: str = Field(default="", max_length=80, description="of the run and of the policy; empty: the time")
+
+    @field_validator("preset")
+    @classmethod
+    def _one_schedule(cls, preset: str, info: ValidationInfo) -> str:
+        if preset and info.data.get("quick"):
+            raise ValueError("quick is a schedule of its own: leave this as the settings say, or do not train quick")
+        return preset
+
+    @field_validator("name")
+    @classmethod
+    def _a_name(cls, name: str) -> str:
+        if not name:
+            return name
+        from data.checkpoint import CheckpointError
+        from data.models import check_name
+
+        try:
+            return check_name(name)
+        except CheckpointError as error:
+            raise ValueError(str(error)) from error
 
 
 class DetectorParameters(Parameters):
@@ -135,7 +161,7 @@ class EvaluateParameters(Parameters):
     rungs: Literal["state,emulated,pixels", "state,emulated", "state"] = Field(
         default="state,emulated,pixels", description="how it sees; from pixels is slow, and what counts"
     )
-    minutes: float = Field(default=3.0, ge=0, le=120, allow_inf_nan=False, description="of unseen play to judge the levels on; 0: only fly")
+    minutes: float = Field(default=3.0, ge=0, le=120, allow_inf_nan=False, description="whole minutes of unseen play to judge on, at least 2; 0: none")
     look: Look = _look()
 
 
@@ -218,6 +244,19 @@ def setting_of(model: type[Parameters], name: str, level: str, quick: bool) -> s
         return ""
     path = cast("dict[str, str]", extra)["quick_setting" if quick else "setting"]
     return "" if "{level}" in path and level not in LEVELS else path.format(level=level)
+
+
+def scheduled(settings: Settings, path: str, preset: str) -> str:
+    """Of a level's epochs or batch size (``path``): what a preset makes of it, where the person's own settings do not say it."""
+    _, level, name = path.split(".")
+    found = settings.training.level(cast("Level", level))
+    place = {"epochs": 0, "batch_size": 1}.get(name)
+    if place is None or name in found.model_fields_set:
+        return ""
+    if preset != "auto":
+        return f"{found.schedule(cast('Preset', preset))[place]}, by the preset {preset}"
+    amounts: tuple[Preset, ...] = ("small", "standard", "large")
+    return "by the amount of play: " + ", ".join(f"{amount} {found.schedule(amount)[place]}" for amount in amounts)
 
 
 def in_force(settings: Settings, path: str) -> str:

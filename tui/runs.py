@@ -1,5 +1,5 @@
-"""The thread that finds training runs in the workspace, follows what they write, and draws the chart of those that
-are looked at. The face only reads the newest ``Picture``."""
+"""The thread that finds training runs and policies in the workspace, follows what runs write, and draws the chart of those that are
+looked at. The face only reads the newest ``Picture``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tui.chart_view import ChartView, Picture, make_picture
 from tui.curves import METRICS_NAME, RunCurves, find_runs
+
+if TYPE_CHECKING:
+    from data.models import PolicyInfo
 
 POLL_S: Final = 1.0
 UNSEEN_S: Final = 3.0
@@ -39,6 +42,9 @@ class RunWatcher:
         """All runs, the running one first, then by age."""
         self.levels: dict[str, RunCurves] = {}
         """The newest run of each level."""
+        self.policies: tuple[PolicyInfo, ...] = ()
+        """All policies, the newest first."""
+        self._policies_seen: tuple[object, ...] = ()
         self.picture: Picture | None = None
         self.version = 0
         self._thread = threading.Thread(target=self._run, name="secondseat-runs", daemon=True)
@@ -99,6 +105,27 @@ class RunWatcher:
             self.version += 1
         self.levels = {level: self._readers[run] for level, run in newest.items()}
         self.found = tuple(runs)
+        self._look_for_policies(models)
+
+    def _look_for_policies(self, models: Path | None) -> None:
+        """Read the policies' cards when one was added or taken away, or another one promoted."""
+        if models is None:
+            return
+        seen = tuple(_changed_ns(path) for path in (models / "policies", models / "promoted.json"))
+        if seen == self._policies_seen:
+            return
+        self._policies_seen = seen
+        if seen[0] is None:
+            self.policies = ()
+            return
+        from data.checkpoint import CheckpointError
+        from data.models import list_policies
+
+        try:
+            found = list_policies(models.parent)
+        except (CheckpointError, OSError):  # arming says what is wrong with it
+            found = []
+        self.policies = tuple(sorted(found, key=lambda policy: (policy.created, policy.name), reverse=True))
 
     def draw(self) -> bool:
         """Make the picture of the view that was asked for, when it or the data changed since the last one."""
@@ -119,3 +146,11 @@ class RunWatcher:
         by_name = {f"{run.parent.name}/{run.name}": run for run in runs}
         picked = [by_name[name] for name in self._chosen if name in by_name]
         return picked or runs[:1]
+
+
+def _changed_ns(path: Path) -> int | None:
+    """When a file or a folder was changed; None where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None

@@ -58,6 +58,11 @@ class TalkingApp(App[int]):
         """The id of the action that a newcomer does best now; empty when they are on their way."""
         raise NotImplementedError
 
+    @property
+    def flier(self) -> tuple[str, str]:
+        """The policy that would fly, and a newer one that would not; each empty where there is none or it is not known."""
+        raise NotImplementedError
+
     def soon(self, call: Callable[[], object]) -> None:
         """Do it on the app's loop; from any thread."""
         loop = self._loop
@@ -123,7 +128,7 @@ class TalkingApp(App[int]):
         for begin, command in self._pending.values():
             if time.monotonic() - begin > WORKING_AFTER_S:
                 return hints.working(command, time.monotonic() - begin, self.look)
-        return hints.hint(self.next_step, self.host.phase, self.host.failure, self.registry, self.look)
+        return hints.hint(self.next_step, self.host.phase, self.host.failure, self.registry, self.look, *self.flier)
 
     # ---- leaving
 

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, cast
 
 import numpy as np
 
-from data.importers.pickles import LARGEST_BYTES, read_npz, read_pickle
+from data.importers.pickles import LARGEST_BYTES, looks_like_pickle, read_npz, read_pickle
 from data.vocabulary import MODES
 
 OldKind = Literal["sequence", "shadow", "corrections", "labels"]
@@ -110,24 +110,44 @@ def _content(path: Path) -> Any:
         return {name: _plain(values) for name, values in read_npz(path).items()}
     if start[:1] == b"\x80":
         return _plain(read_pickle(path))
+    if looks_like_pickle(path):
+        raise OldFormatError(
+            f"{path.name}: is a pickle of protocol 0 or 1, which is not read; write it anew with pickle.dump(recording, file, protocol=4), "
+            "or as JSON"
+        )
     text = path.read_text(encoding="utf-8-sig", errors="replace")
+    if not text.strip():
+        raise OldFormatError(f"{path.name}: is empty")
     try:
         return json.loads(text)
-    except ValueError:
-        return _lines(text, path.name)
+    except json.JSONDecodeError as error:
+        return _lines(text, path.name, error)
 
 
-def _lines(text: str, name: str) -> list[Any]:
-    """One object a line; the last line may be cut off."""
+def _lines(text: str, name: str, as_one: json.JSONDecodeError) -> list[Any]:
+    """One object a line; the last line may be cut off. as_one: why the text is no single JSON value."""
     rows: list[Any] = []
     lines = [line for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
         try:
             rows.append(json.loads(line))
-        except ValueError:
-            if number < len(lines) or not rows:
-                raise OldFormatError(f"{name}: line {number} is not JSON; it is none of the earlier recordings") from None
+        except json.JSONDecodeError as error:
+            if not rows and text.lstrip()[:1] in ("{", "["):
+                raise OldFormatError(f"{name}: {_damage(as_one)}") from None
+            if not rows:
+                raise OldFormatError(f"{name}: is not JSON, nor a pickle or an .npz file; it is none of the earlier recordings") from None
+            if number < len(lines):
+                raise OldFormatError(f"{name}: line {number} of {len(lines)} is broken at column {error.colno} ({error.msg})") from None
     return rows
+
+
+def _damage(error: json.JSONDecodeError) -> str:
+    """Where JSON is cut off or wrong."""
+    where = f"line {error.lineno}, column {error.colno}"
+    rest = error.doc[error.pos :].strip()
+    if error.msg.startswith("Unterminated") or (len(rest) < 10 and rest[-1:] not in ("}", "]")):  # a number or word cut off, or nothing
+        return f"is torn at {where}: its end is missing; take a whole copy of it"
+    return f"is no whole JSON: {error.msg} at {where}"
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,9 @@ while it is read, which is why ``pickle.load`` is never used here.)
 from __future__ import annotations
 
 import pickle
+import pickletools
 import zipfile
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -27,6 +29,9 @@ _ALLOWED: Final = frozenset(
     }
 )
 LARGEST_BYTES: Final = 2 * 1024**3
+_HEADLESS_STARTS: Final = b"(]})cl"
+"""How a pickle of protocol 0 or 1, which does not say what it is, may begin; JSON begins with none of these."""
+_SURE_OPCODES: Final = 20
 
 
 class UnsafePickle(ValueError):
@@ -46,6 +51,18 @@ def read_pickle(path: Path) -> Any:
     """What a pickle holds. Raises UnsafePickle, ValueError for one that is damaged, OSError."""
     with path.open("rb") as file:
         return _load(file, path.name)
+
+
+def looks_like_pickle(path: Path) -> bool:
+    """Whether a file is a pickle of protocol 0 or 1, by how it begins. Nothing of it is run. Raises OSError."""
+    with path.open("rb") as file:
+        if (first := file.read(1)) == b"" or first not in _HEADLESS_STARTS:
+            return False
+        file.seek(0)
+        try:
+            return bool(list(islice(pickletools.genops(file), _SURE_OPCODES)))
+        except ValueError:
+            return False
 
 
 def read_npz(path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,39 @@ def test_a_file_of_any_size_is_not_read_into_memory(tmp_path: Path) -> None:
         file.truncate(LARGEST_BYTES + 1)  # without taking room
     with pytest.raises(OldFormatError, match=r"huge\.json: larger than 2 GB"):
         read_old(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("sequence_1.json", b"", "is empty"),
+        ("shadow_recording_1.pkl", b"", "is empty"),
+        ("sequence_1.json", b" \n\n", "is empty"),
+        ("sequence_1.json", b'{"fps": 30, "states": [{"hp": 1}, {"h', "is torn at line 1, column 36: its end is missing"),
+        ("sequence_1.json", b'{\n  "fps": 30,\n  "states": [', "is torn at line 3, column 14: its end is missing"),
+        ("sequence_1.json", b'{"fps": 30, "kept": tru', "is torn at line 1, column 21: its end is missing"),
+        ("sequence_1.json", b'{"fps": 30, "states": [1,, 2]}', "is no whole JSON: Expecting value at line 1, column 26"),
+        ("shadow.jsonl", b'{"a": 1}\nrubbish\n{"b": 2}', "line 2 of 3 is broken at column 1"),
+        ("shadow.jsonl", b"rubbish", "is not JSON, nor a pickle"),
+    ],
+)
+def test_it_says_what_is_wrong_with_a_file(name: str, content: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(OldFormatError, match=re.escape(f"{name}: {said}")):
+        read_old(path)
+
+
+@pytest.mark.parametrize("protocol", [0, 1])
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_a_pickle_of_an_early_protocol_is_called_that(protocol: int, wrapped: bool, tmp_path: Path) -> None:
+    demos = [demo(i) for i in range(20)]
+    path = tmp_path / "shadow_recording_1.json"  # by content, whatever it is called
+    path.write_bytes(pickle.dumps({"demos": demos} if wrapped else demos, protocol))
+    with pytest.raises(OldFormatError, match=r"is a pickle of protocol 0 or 1, which is not read; write it anew .*protocol=4"):
+        read_old(path)
+    path.write_bytes(pickle.dumps({"demos": demos}, 2))
+    assert len(read_old(path).rows) == 20
 
 
 def test_damaged_files_say_so(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from data.checkpoint import CheckpointError, make_card, save
 from data.models import (
     LEVELS,
+    Flier,
+    flier,
     list_policies,
     list_runs,
     models_dir,
@@ -91,8 +94,47 @@ def test_runs_are_listed_with_their_figures_or_problem(tmp_path: Path) -> None:
     new_run(tmp_path, "tactician", "empty")
     runs = list_runs(tmp_path)
     assert {r.level for r in runs} == set(LEVELS)
-    assert [r.problem != "" for r in runs if r.name == "empty"] == [True]
-    assert all(r.figures == {"val_loss": 0.5} for r in runs if not r.problem)
+    torn = new_run(tmp_path, "executor", "torn") / "best_model.safetensors"
+    torn.write_bytes(b"cut")
+    runs = list_runs(tmp_path)
+    assert [(r.problem, r.unfinished, r.has_model) for r in runs if r.name == "empty"] == [("", "no epoch was finished", False)]
+    assert ["not a readable checkpoint" in r.problem for r in runs if r.name == "torn"] == [True]
+    assert all(r.figures == {"val_loss": 0.5} for r in runs if r.has_model)
+
+
+def test_a_run_that_was_stopped_says_how_far_it_came(tmp_path: Path) -> None:
+    for name, epoch, best, patience in (("stopped", 3, 3, 0), ("whole", 60, 40, 0), ("early", 20, 10, 10)):
+        run = new_run(tmp_path, "executor", name)
+        state, settings = {"epoch": epoch, "best_epoch": best}, {"epochs": 60, "patience": patience}
+        for file in ("best_model", f"checkpoint_epoch_{epoch}"):
+            save(
+                run / file,
+                {"w": np.zeros(2, np.float32)},
+                make_card("executor", ARENA_PROFILE, epoch=epoch, state=state, settings=settings),
+            )
+    assert {r.name: r.unfinished for r in list_runs(tmp_path)} == {"stopped": "stopped after epoch 3 of 60", "whole": "", "early": ""}
+
+
+def test_who_flies_and_what_is_newer_is_told(tmp_path: Path) -> None:
+    assert flier(tmp_path) == Flier()
+    for name, created in (("old", "2026-11-27T10:00:00Z"), ("new", "2026-11-28T10:00:00Z")):
+        card = bundle(tmp_path, name) / "policy.json"
+        card.write_text(json.dumps({**json.loads(card.read_text()), "created": created}))
+    assert flier(tmp_path) == Flier("new")
+    promote(tmp_path, "old")
+    assert flier(tmp_path) == Flier("old", True, "new")
+    promote(tmp_path, "new")
+    assert flier(tmp_path) == Flier("new", True)
+
+
+def test_promoting_what_lies_elsewhere_says_what_to_do(tmp_path: Path) -> None:
+    bundle(tmp_path / "ws", "one")
+    there = bundle(tmp_path / "other", "two")
+    with pytest.raises(CheckpointError, match=r"policy two: there is none of that name in .*; known: one; .*--policy FOLDER"):
+        promote(tmp_path / "ws", "two")
+    with pytest.raises(CheckpointError, match=r"lies outside this workspace.*secondseat fly --policy"):
+        promote(tmp_path / "ws", str(there))
+    assert promote(tmp_path / "ws", str(models_dir(tmp_path / "ws") / "policies" / "one")) == "one"
 
 
 def test_the_run_written_last_is_last_whatever_its_name(tmp_path: Path) -> None:

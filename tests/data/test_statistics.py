@@ -11,7 +11,7 @@ import pytest
 
 from data.metadata import Clock, Metadata, Rates, Stretch
 from data.profile import ARENA_PROFILE
-from data.statistics import SessionStatistics, Statistics, duplicates, steps_statistics
+from data.statistics import SessionStatistics, Statistics, copies, duplicates, steps_statistics
 from data.steps import Steps
 from data.vocabulary import ACTOR_KINDS, MODES
 from data.windows import Part, Split, window_count
@@ -129,10 +129,59 @@ def test_the_total_adds_up_and_copies_are_named() -> None:
     sessions = [figures(session(20, seed=seed), 20) for seed in (1, 2)]
     again = dataclasses.replace(figures(session(20, seed=2), 20), id="copy")
     total = Statistics((*sessions, again)).total()
-    assert (total.ticks, total.windows) == (1200, sum(s.windows for s in (*sessions, again)))
-    assert total.keys == {"mouse_left": 60}
+    assert (total.ticks, total.windows) == (800, sum(s.windows for s in sessions))
+    assert total.keys == {"mouse_left": 40}
+    assert total.id == "2 sessions without 1 copy"
     assert duplicates([*sessions, again]) == [("one", "copy")]
     assert all(a.fingerprint != b.fingerprint for a, b in itertools.pairwise(sessions))
+
+
+def test_play_counts_once() -> None:
+    whole, other, cut, both, small = (
+        dataclasses.replace(figures(session(seconds, seed=seed), seconds, details={"made_of": made_of}), id=name)
+        for name, seconds, seed, made_of in (
+            ("whole", 40, 1, []),
+            ("other", 20, 2, []),
+            ("cut", 10, 3, ["whole"]),
+            ("both", 60, 4, ["other", "whole"]),
+            ("small", 5, 5, ["cut", "whole"]),
+        )
+    )
+    everything = Statistics((cut, whole, other, both, small))
+    assert {name: copy.words for name, copy in copies(everything.sessions).items()} == {
+        "cut": "made from whole",
+        "both": "made from other, whole",
+        "small": "made from cut, whole",
+    }
+    total = everything.total()
+    assert (total.hours * 3600, total.ticks, total.learnable_ticks) == (60, 1200, 1200)
+    assert everything.to_json()["copies"]["cut"] == {"of": ("whole",), "words": "made from whole"}
+    assert Statistics((cut, small)).total().ticks == cut.ticks  # the whole is not there: what is left of it counts
+    assert copies((cut, small))["small"].already("counted") == "made from cut, which is counted already"
+    assert Statistics((small,)).total().ticks == small.ticks
+
+
+def test_a_whole_cut_and_what_it_was_made_from_are_not_both_left_out() -> None:
+    whole = figures(session(20), 20)
+    cut = dataclasses.replace(whole, id="a cut", made_of=("one",))
+    assert list(copies([cut, whole])) == ["a cut"]
+    unseen = dataclasses.replace(whole, ticks=0)  # not perceived: the cut is what is learnt from
+    assert copies([cut, unseen]) == {}
+    assert list(copies([dataclasses.replace(cut, ticks=0), unseen])) == ["a cut"]
+
+
+def test_of_two_cuts_with_the_same_play_the_longer_counts() -> None:
+    def cut(name: str, begin: int, end: int, **more: object) -> SessionStatistics:
+        steps = session(60).slice(begin * 20, end * 20)
+        found = figures(steps, end - begin, details={"made_of": ["gone"], "cut_from": {"session": "gone"}}, **more)
+        return dataclasses.replace(found, id=name)
+
+    first, second, later = cut("first", 0, 10), cut("second", 5, 25), cut("later", 30, 50)
+    assert {name: copy.words for name, copy in copies([first, second, later]).items()} == {"first": "holds 5 s of the same play as second"}
+    total = Statistics((first, second, later)).total()
+    assert (total.id, total.ticks) == ("2 sessions without 1 copy", 800)
+    joined = dataclasses.replace(later, id="joined", clock=("a", "b"))  # moved in time: it can't be told
+    assert copies([second, joined])["second"].words == "may hold the same play as joined"
 
 
 def test_the_total_of_one_session_keeps_its_formula() -> None:

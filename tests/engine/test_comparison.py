@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from data.profile import ARENA_PROFILE, GameProfile
-from engine.comparison import Kept, compare, read_evaluations, refusal
+from engine.comparison import Difference, Kept, KeptRung, compare, other_look, read_evaluations, refusal
 from engine.evaluate import Evaluation, Rung, RungResult, keep, keep_levels
 from engine.scoreboard_figures import Scoreboard
-from engine.scores import mean_interval, normalised_interval
+from engine.scores import Interval, mean_interval, normalised_interval
 
 
 def evaluation(
@@ -124,3 +124,67 @@ def test_other_rules_and_other_rungs(tmp_path: Path) -> None:
     assert [d.rung for d in compare(base, only)] == ["pixels"]
     with pytest.raises(ValueError, match="cannot be compared"):
         compare(base, dataclasses.replace(only, rules_version=2))
+
+
+def flown(dice: np.random.Generator, n: int, first_seed: int, worlds: np.ndarray) -> Kept:
+    """Nobody's policy, on these worlds: scores are skewed, as those of episodes that may end early are."""
+    scores = worlds + dice.gamma(2.0, 3.0, n)
+    at = Interval(0.0, 0.0, 0.0, n)
+    rungs = (KeptRung("state", at, at, tuple(scores.tolist())),)
+    return Kept("id", "p", 2, n, first_seed, Interval(23.0, 22.0, 24.0, n), Interval(-3.0, -4.0, -2.0, n), rungs, {})
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("n", [2, 3, 5, 12, 20])
+def test_of_two_policies_that_are_the_same_none_is_found_better(n: int, paired: bool) -> None:
+    """At most as often as a 95 % interval promises, with few episodes too."""
+    dice = np.random.default_rng(100 * n + paired)
+    beside, wrong = 0, 0
+    for _ in range(1000):
+        worlds = dice.normal(0.0, 4.0, (2, n))
+        first, second = flown(dice, n, 1, worlds[0]), flown(dice, n, 1 if paired else 2, worlds[0 if paired else 1])
+        (found,) = compare(first, second)
+        assert found.paired == paired
+        beside += not found.gain.low <= 0 <= found.gain.high
+        wrong += found.verdict != "not enough evidence"
+    assert beside <= 70
+    assert wrong <= (70 if n >= 5 else 0)
+
+
+def test_a_clear_gain_of_few_episodes_is_no_verdict_but_of_five_it_is() -> None:
+    def gained(n: int) -> Difference:
+        return Difference("pixels", Interval(0.5, 0.4, 0.6, n), paired=True, needed=None)
+
+    assert (gained(2).verdict, gained(4).verdict, gained(5).verdict) == ("not enough evidence", "not enough evidence", "better")
+    assert gained(2).lacking == "2 episodes: too few for a verdict, which takes 5 a side"
+    assert gained(5).lacking == ""
+    assert dataclasses.replace(gained(5), needed=1570).lacking == "about 1,570 episodes a side would do"
+
+
+def test_of_two_looks_only_what_sees_no_picture_is_compared(tmp_path: Path) -> None:
+    usual, drawn = kept(tmp_path, evaluation("usual", 0.0)), kept(tmp_path, dataclasses.replace(evaluation("drawn", 4.0), look="blueprint"))
+    assert [d.rung for d in compare(usual, drawn)] == ["state"]
+    assert other_look(usual, drawn) == "A saw the look classic, B blueprint: from pixels they cannot be compared; fly both in one look"
+    classic = dataclasses.replace(usual, look="classic")
+    assert [d.rung for d in compare(usual, classic)] == ["state", "pixels"], "what kept no look was drawn as usual"
+    assert other_look(usual, classic) == ""
+    assert [d.rung for d in compare(drawn, drawn)] == ["state", "pixels"]
+    (blind,) = [kept(tmp_path, evaluation("blind", 0.0, rungs=("state",)))]
+    assert other_look(blind, drawn) == ""
+    assert (usual.unusual_look, classic.unusual_look, drawn.unusual_look) == ("", "", "blueprint")
+
+
+@pytest.mark.parametrize(
+    ("play", "known", "recorded"),
+    [
+        ("unseen play of the expert, perception emulated", "", False),
+        ("", "", False),
+        ("20261128T100000Z_play_mine", "", True),
+        ("20261128T100000Z_play_mine, 20261128T110000Z_play_mine (learnt from)", "learnt from", True),
+        ("20261128T100000Z_play_mine (held out)", "held out", True),
+        ("20261128T100000Z_play_mine (held out), 20261128T110000Z_play_mine (learnt from)", "learnt from", True),
+    ],
+)
+def test_what_the_policy_knew_of_the_play_is_told(play: str, known: str, recorded: bool) -> None:
+    made = Kept("id", "p", 2, None, None, None, None, (), {"play": play})
+    assert (made.known_play, made.recorded) == (known, recorded)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from data.catalog import list_sessions
-from data.labels import labelled
+from data.labels import labelled, mode_stretches, read, set_mode
 from data.profile import ARENA_PROFILE
 from data.session import open_session
 from data.verify import verify
@@ -160,6 +160,34 @@ def test_modes_are_kept_only_when_asked_for(tmp_path: Path) -> None:
     other = tmp_path / "other"
     told = import_one(other, path)
     assert not (other / "sessions" / told.session / "labels.jsonl").exists()
+
+
+def test_modes_that_were_left_out_are_told_and_taken_by_a_second_import(tmp_path: Path) -> None:
+    path = put(tmp_path / "old" / "sequence_1.json", sequence())
+    keep = ImportOptions(ARENA_PROFILE, OPTIONS.classes, keep_modes=True)
+    told = import_one(tmp_path, path)
+    assert told.modes_left == 90
+    folder = tmp_path / "sessions" / told.session
+    start_ns = 1_000_000_000
+    set_mode(folder, start_ns, start_ns + 500_000_000, "LOOT")
+    again = import_one(tmp_path, path, keep)
+    assert (again.outcome, again.session) == ("already", told.session)
+    assert again.reason == "this file was imported before; its 90 modes are labels now"
+    other = import_one(tmp_path / "first", path, keep)
+    assert other.modes_left == 0
+    first = read(tmp_path / "first" / "sessions" / other.session)[0]
+    assert [label for label in read(folder)[0] if label.source == "rules"] == first
+    assert [stretch.mode for stretch in mode_stretches(read(folder)[0])] == ["LOOT", "FLEE"]  # a person's word still holds
+    assert import_one(tmp_path, path, keep).reason == "this file was imported before; its modes are labels already"
+    assert import_one(tmp_path, path).reason == "this file was imported before"
+    assert len(read(folder)[0]) == 2
+
+
+def test_a_recording_without_modes_says_so(tmp_path: Path) -> None:
+    keep = ImportOptions(ARENA_PROFILE, OPTIONS.classes, keep_modes=True)
+    nameless = put(tmp_path / "old" / "sequence_2.json", {name: v for name, v in sequence(60).items() if name != "modes"})
+    assert import_one(tmp_path, nameless).modes_left == 0
+    assert import_one(tmp_path, nameless, keep).reason.endswith("it names no modes")
 
 
 def test_a_double_click_is_two(tmp_path: Path) -> None:

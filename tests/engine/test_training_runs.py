@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from data.checkpoint import CheckpointError, make_card, read_card, save
-from data.models import LEVELS, Level, models_dir, read_policy
+from data.models import LEVELS, Level, models_dir, promoted_name, read_policy
 from data.profile import ARENA_PROFILE, GameProfile
-from engine.training import Trained, train_levels
+from engine import work
+from engine.training import Trained, TrainingStopped, train_levels
 from league.arena.skirmish import RULES_VERSION
 from tests.engine.test_sessions_to_learn_from import record
-from trainers.loop import Result
+from trainers.loop import Result, TrainingError
 
 MINE = ARENA_PROFILE.model_copy(update={"name": "mine"})
 NOW_S = 1_800_000_000
@@ -49,7 +50,8 @@ def went_into(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     def made(level: Level, sessions: Sequence[Any], run_dir: Path, about: Mapping[str, Any]) -> Result:
         folders[level] = run_dir
         card = make_card(level, sessions[0].profile, epoch=1, figures={}, name=run_dir.name, **about)
-        save(run_dir / "best_model", {"w": np.zeros(2, np.float32)}, card)
+        for file in ("checkpoint_epoch_1", "best_model"):
+            save(run_dir / file, {"w": np.zeros(2, np.float32)}, card)
         return Result(run_dir, run_dir / "best_model", 1, {})
 
     def one(level: Level) -> Any:
@@ -184,3 +186,137 @@ def test_a_fresh_training_has_one_name_for_all_its_levels(tmp_path: Path, went_i
     trained = train_levels(tmp_path, "all", name="night")
     assert {folder.name for folder in went_into.values()} == {"night-2"}
     assert made_of(trained) == dict.fromkeys(LEVELS, "night-2")
+
+
+def put_whole(workspace: Path, level: Level, name: str, epochs: int) -> Path:
+    """A run that came to its end."""
+    run = models_dir(workspace) / level / name
+    more = {"rules_version": RULES_VERSION, "state": {"epoch": epochs, "best_epoch": 1}, "name": name}
+    for file in (f"checkpoint_epoch_{epochs}", "last_model", "best_model"):
+        epoch = 1 if file == "best_model" else epochs
+        save(run / file, {"w": np.zeros(2, np.float32)}, make_card(level, ARENA_PROFILE, epoch=epoch, figures={"f1": 0.5}, **more))
+    return run
+
+
+def test_going_on_with_all_three_never_mixes_two_trainings(tmp_path: Path, went_into: dict[str, Path]) -> None:
+    record(tmp_path)
+    train_levels(tmp_path, "all", name="ctl")
+    train_levels(tmp_path, "strategist", name="full")
+    assert train_levels(tmp_path, "strategist", resume=True).runs["strategist"].name == "full"
+    trained = train_levels(tmp_path, "all", resume=True)
+    assert {folder.name for folder in went_into.values()} == {"ctl"}
+    assert "goes on with ctl" in trained.notes
+
+
+def test_all_three_do_not_go_on_with_a_training_of_one_level(tmp_path: Path, went_into: dict[str, Path]) -> None:
+    record(tmp_path)
+    train_levels(tmp_path, "strategist", name="full")
+    trained = train_levels(tmp_path, "all", resume=True)
+    assert "full" not in {folder.name for folder in went_into.values()}
+    assert len({folder.name for folder in went_into.values()}) == 1
+    assert "strategist: there is no run of arena to go on with; it is begun" in trained.warnings()
+
+
+def test_a_finished_run_is_not_trained_again_and_makes_no_second_policy(tmp_path: Path, went_into: dict[str, Path]) -> None:
+    record(tmp_path)
+    for level in LEVELS:
+        put_whole(tmp_path, level, "ctl", 4)
+    first = train_levels(tmp_path, "all", resume=True, name="ctl", epochs=4)  # stopped just before its policy was made
+    assert (first.finished, first.policy and first.policy.name) == (True, "ctl")
+    again = train_levels(tmp_path, "all", resume=True, name="ctl", epochs=4)
+    assert again.text() == (
+        "strategist, tactician, executor of ctl: finished already, nothing was trained (without --resume a new training begins); "
+        "policy ctl is promoted: it flies"
+    )
+    one = train_levels(tmp_path, "executor", resume=True, name="ctl", epochs=4)
+    assert one.text().startswith("executor of ctl: finished already")
+    assert [p.name for p in (models_dir(tmp_path) / "policies").iterdir()] == ["ctl"]
+    assert went_into == {}
+    train_levels(tmp_path, "executor", resume=True, name="ctl", epochs=5)
+    assert went_into["executor"].name == "ctl"
+
+
+def test_a_run_whose_best_model_was_not_completed_goes_on(tmp_path: Path, went_into: dict[str, Path]) -> None:
+    record(tmp_path)
+    best = put_whole(tmp_path, "executor", "ctl", 4) / "best_model.safetensors"
+    os.utime(best, (NOW_S - 900_000_000,) * 2)
+    train_levels(tmp_path, "executor", resume=True, name="ctl", epochs=4)
+    assert went_into["executor"].name == "ctl"
+
+
+def test_models_elsewhere_fly_by_their_folder_and_are_not_promoted(tmp_path: Path, went_into: dict[str, Path]) -> None:
+    record(tmp_path)
+    train_levels(tmp_path, "all", name="ctl")
+    trained = train_levels(tmp_path, "all", name="zz", output_dir=str(tmp_path / "out"))
+    assert trained.policy == tmp_path / "out" / "models" / "policies" / "zz"
+    assert trained.text().endswith(f"policy zz is in {trained.policy}: secondseat fly --policy {trained.policy} lets it fly")
+    assert not (tmp_path / "out" / "models" / "promoted.json").exists()
+    assert (promoted_name(tmp_path), trained.promoted) == ("ctl", False)
+
+
+def test_a_refusal_leaves_no_empty_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*rest: Any, **more: Any) -> Any:
+        raise TrainingError("0 rows to learn from")
+
+    record(tmp_path)
+    monkeypatch.setattr("trainers.executor.train", refuse)
+    monkeypatch.setattr("trainers.all.train_all", refuse)
+    for level in ("executor", "all"):
+        with pytest.raises(TrainingError):
+            train_levels(tmp_path, level)
+    assert list(models_dir(tmp_path).glob("*/*")) == []
+
+
+def test_quick_with_a_preset_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="--quick is a schedule of its own: leave --preset large out"):
+        train_levels(tmp_path, "all", quick=True, preset="large")
+
+
+def test_a_stop_is_told_as_one_wherever_it_falls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a level, between two, and while the first one's data are made ready; also to whoever runs it as a job."""
+    from trainers.all import AllResult
+
+    def interrupt(*rest: Any, **more: Any) -> Any:
+        raise KeyboardInterrupt
+
+    record(tmp_path)
+    some = {"strategist": Result(tmp_path / "run", tmp_path / "run" / "best_model", 3, {"f1": 0.5})}
+    monkeypatch.setattr("trainers.all.train_all", lambda *rest, **more: AllResult(some, None, interrupted=True))
+    with pytest.raises(TrainingStopped, match="stopped; what was trained is kept, go on with --resume") as stopped:
+        train_levels(tmp_path, "all")
+    assert stopped.value.trained.to_json()["interrupted"] is True
+    assert stopped.value.trained.missing == ()
+    with pytest.raises(KeyboardInterrupt, match="go on with --resume"):
+        work.WORK["train"](lambda progress: None, workspace=str(tmp_path))
+    monkeypatch.setattr("trainers.executor.train", interrupt)
+    with pytest.raises(TrainingStopped, match="stopped before anything new was learnt"):
+        train_levels(tmp_path, "executor")
+
+
+def test_remarks_of_every_level_are_in_the_log_and_warnings_are_told_apart(
+    tmp_path: Path, went_into: dict[str, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import trainers.all
+    from data.progress import Progress
+
+    plain = trainers.all.train_all  # the fixture's
+    uneven, figures = "uneven classes: LOOT is 90 % of all", "learns from 1.0 min, checks on 0.2 min"
+
+    def noted(sessions: Any, settings: Any, run_dirs: Any, policy: Any, report: Any, *rest: Any, **more: Any) -> Any:
+        for note in (uneven, figures):
+            report(Progress("tactician note", 0.2, message=note))
+        result = plain(sessions, settings, run_dirs, policy, report, *rest, **more)
+        level = result.levels["tactician"]
+        result.levels["tactician"] = Result(level.run_dir, level.best, 1, {}, notes=(uneven, figures))
+        return result
+
+    record(tmp_path)
+    record(tmp_path, rules=RULES_VERSION - 1)
+    monkeypatch.setattr("trainers.all.train_all", noted)
+    with caplog.at_level("INFO"):
+        trained = train_levels(tmp_path, "all", lambda progress: None)
+    assert f"tactician: {uneven}" in caplog.text
+    assert "left out: " in caplog.text
+    left_out, last = trained.warnings()
+    assert "rules 1 instead of 2" in left_out
+    assert last == uneven

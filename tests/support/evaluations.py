@@ -84,6 +84,7 @@ def keep(
     rungs: tuple[str, ...] = tuple(RUNGS),
     judged: bool = True,
     first_seed: int = 3_000_000,
+    look: str = "",
 ) -> Path:
     """One file of ``logs/evaluations``; ``name`` is its time: 20261128T140500Z."""
     worlds = np.random.default_rng(first_seed).normal(0.0, 4.0, episodes)
@@ -107,6 +108,7 @@ def keep(
         "episodes": episodes,
         "episode_s": 60.0,
         "first_seed": first_seed,
+        "look": look,
         "demonstrator": {"pilot": "expert", "score": mean_interval(high.tolist()).to_json()},
         "random": {"score": mean_interval(low.tolist()).to_json()},
         "rungs": found,

@@ -5,30 +5,41 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from data.checkpoint import load, save
 from data.models import LEVELS
 from data.profile import GameProfile
 from tests.trainers.synthetic import session
 
+if TYPE_CHECKING:
+    from trainers.all import AllSettings
 
-def train_tiny(folder: Path) -> Path:
-    """A bundle in ``folder``."""
+
+def tiny_settings() -> AllSettings:
+    """What trains all three levels in a few seconds."""
     from trainers import executor, strategist, tactician
-    from trainers.all import AllSettings, train_all
+    from trainers.all import AllSettings
     from trainers.loop import LoopSettings
 
     quick = LoopSettings(2, 32, 3e-3, warmup_steps=5, device="cpu")
-    settings = AllSettings(
+    return AllSettings(
         dataclasses.replace(strategist.QUICK, loop=quick, width=32, history=8),
         dataclasses.replace(tactician.QUICK, loop=quick, width=32),
         dataclasses.replace(executor.QUICK, loop=dataclasses.replace(quick, epochs=6), width=32),
         folds=2,
         phases=2,
     )
+
+
+def train_tiny(folder: Path) -> Path:
+    """A bundle in ``folder``."""
+    from trainers.all import train_all
+
     sessions = [session(12, seed=i) for i in range(4)]
-    result = train_all(sessions, settings, {level: folder / level for level in ("strategist", "tactician", "executor")}, folder / "flier")
+    result = train_all(
+        sessions, tiny_settings(), {level: folder / level for level in ("strategist", "tactician", "executor")}, folder / "flier"
+    )
     assert result.policy is not None
     assert not list(folder.glob("*/folds"))
     return result.policy

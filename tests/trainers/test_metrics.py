@@ -43,7 +43,9 @@ def test_onsets_are_matched_one_to_one_within_the_tolerance() -> None:
     assert metrics.onset_score(np.array([12, 22, 32]), true, 1).f1 == 0
     often = metrics.onset_score(np.array([9, 10, 11, 12]), true, 2)
     assert (often.precision, often.recall) == (0.25, pytest.approx(1 / 3))
-    assert metrics.onset_score(np.array([]), np.array([]), 2).f1 == 1
+    nothing = metrics.onset_score(np.array([]), np.array([]), 2)
+    assert np.isnan([nothing.f1, nothing.precision, nothing.recall]).all(), "nothing was measured, which is not perfect"
+    assert (nothing.predicted, nothing.true) == (0, 0)
     assert metrics.onset_score(np.array([5]), np.array([]), 2).f1 == 0
 
 

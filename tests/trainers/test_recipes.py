@@ -150,6 +150,8 @@ def test_the_executor_learns_to_click_the_enemy(tmp_path: Path) -> None:
     # The cursor rests elsewhere half a second before each click: a baseline of nothing at all would flatter nobody.
     assert card["points"]["persistence_px"] > 60
     assert card["onsets"]["mouse_left"]["f1_2"] > 0.6
+    assert 0 < card["onsets"]["mouse_left"]["even_2"] < card["onsets"]["mouse_left"]["f1_2"]
+    assert card["onsets"]["space"] == {"f1_2": None, "f1_0": None, "even_2": None, "true": 0, "pressed": 0}
     assert card["thresholds"]["space"]["threshold"] > 1  # never pressed: never presses
     assert card["points"]["causality"] > 0.3
     assert len(card["normaliser"]["slots"]["mean"]) == np.asarray(card["normaliser"]["slots"]["std"]).size

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fake import FakeCenter, full_state, idle_state
 from harness import face, screen_text, until
-from textual.widgets import Input, Select
+from textual.widgets import Input, Select, Static
 
 from engine.state import Alert, JobState, RecorderState
 from tui.memory import Memory
@@ -120,9 +120,13 @@ async def test_the_form_is_made_from_the_model_and_remembered(tmp_path: Path) ->
         form = app.screen
         assert isinstance(form, ParametersForm)
         epochs = form.query_one("#field-epochs", Input)
-        assert epochs.placeholder == "60, as the settings say"
+        assert epochs.placeholder == "by the amount of play: small 100, standard 60, large 40"
+        form.query_one("#field-preset", Select).value = "small"
+        await until(lambda: epochs.placeholder == "100, by the preset small")
         form.query_one("#field-quick", Select).value = True
         await until(lambda: epochs.placeholder == "10, as the settings say")
+        await until(lambda: "quick is a schedule of its own" in str(form.query_one("#error-preset", Static).render()))
+        form.query_one("#field-preset", Select).value = ""
         await pilot.press("tab", *"many")
         assert epochs.value == "many"
         assert center.commands == [], "letters are text here"
@@ -139,7 +143,7 @@ async def test_the_form_is_made_from_the_model_and_remembered(tmp_path: Path) ->
         await until(lambda: center.commands)
         assert center.commands == [("train", {"quick": False, "epochs": 7, "resume": False, "level": "executor"})]
     kept = json.loads((tmp_path / "face.json").read_text())["parameters"]["train_executor"]
-    assert kept == {"quick": False, "epochs": 7, "batch_size": None, "lr": None, "seed": None, "resume": False}
+    assert kept == {"quick": False, "epochs": 7, "batch_size": None, "lr": None, "preset": "", "seed": None, "resume": False, "name": ""}
 
 
 @pytest.mark.parametrize("key", ["o", "e"])

@@ -210,10 +210,59 @@ def test_train_takes_both_spellings_and_passes_them_on(
         "resume": True,
         "seed": 4,
         "data_dir": str(here / "mine"),
-        "output_dir": str(here / "ws" / "out"),
+        "output_dir": str(here / "out"),
         "game": "arena",
     }
     assert {name: told[name] for name in expected} == expected
+
+
+def test_a_stopped_training_is_no_success_and_its_warnings_are_read(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import engine.training
+    from data.progress import Progress
+    from engine.runtime.progress import EtaReport
+
+    warning, figures = "uneven classes: LOOT is 90 % of all", "learns from 1.0 min, checks on 0.2 min"
+    reports: list[object] = []
+
+    def train_levels(workspace: Path, level: str, report: Any, **options: Any) -> engine.training.Trained:
+        reports.append(report)
+        for note in (warning, figures):
+            report(Progress("strategist note", 0.0, message=note))
+        runs = {"strategist": workspace / "run"}
+        trained = engine.training.Trained(runs, {"strategist": {"f1": 0.5}}, None, False, level == "all", (warning, figures))
+        if level == "all":
+            raise engine.training.TrainingStopped(trained)
+        return trained
+
+    monkeypatch.setattr(engine.training, "train_levels", train_levels)
+    assert cli.main(["train", "all", "--workspace", "ws"]) == 130
+    told = capsys.readouterr()
+    assert told.out == "strategist: f1 0.5\nstopped; what was trained is kept, go on with --resume\n"
+    assert told.err == f"strategist: {warning}\nstrategist: {figures}\nnote: {warning}\n"
+    assert cli.main(["train", "strategist", "--workspace", "ws", "--json"]) == 0
+    assert [isinstance(report, EtaReport) for report in reports] == [True, False]
+    assert cli.main(["train", "all", "--quick", "--preset", "large"]) == 2
+    assert "--quick is a schedule of its own: leave --preset large out" in capsys.readouterr().err
+
+
+def test_models_are_listed_with_who_flies_and_what_is_unfinished(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from data.models import new_run, promote
+    from tests.data.test_models import bundle
+
+    bundle(here / "ws", "older")
+    promote(here / "ws", "older")
+    card = bundle(here / "ws", "newer") / "policy.json"
+    card.write_text(json.dumps({**json.loads(card.read_text()), "created": "2999-01-01T00:00:00Z"}))
+    new_run(here / "ws", "tactician", "empty")
+    assert cli.main(["models", "list", "--workspace", "ws"]) == 0
+    told = capsys.readouterr().out
+    assert "older flies; newer is newer: secondseat models promote newer lets it fly" in told
+    assert "unfinished: no epoch was finished" in told
+    assert "no such file" not in told
+    assert cli.main(["models", "promote", "zz", "--workspace", "ws"]) == 1
+    assert "policy zz: there is none of that name in" in capsys.readouterr().err
 
 
 def spec(settings: Settings, **options: Any) -> SourceSpec:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from data.catalog import list_sessions
+from data.session_edit import cut, merge
 from tests.support.sessions import write_play, write_session
 from tests.trainers.synthetic import session
 from tui import cli
@@ -81,7 +82,7 @@ def test_what_the_recordings_hold_is_told(workspace: Path, capsys: pytest.Captur
     assert by_name[short][1:4] == ["0:02", "60", "60"]
     assert "300" in lines[3].split()  # all of them
     assert any(line.startswith("modes ") for line in lines)
-    assert any(line.startswith("keys ") and "mouse_left" in line for line in lines)
+    assert any(line.startswith("presses in learnable ticks ") and "mouse_left" in line for line in lines)
 
     found = json.loads(said(capsys, "data", "stats", "--json"))
     assert [one["id"] for one in found["sessions"]] == [long, short]
@@ -93,3 +94,30 @@ def test_what_the_recordings_hold_is_told(workspace: Path, capsys: pytest.Captur
 
     (workspace / "sessions" / short / "metadata.json").write_text("{", encoding="utf-8")
     assert long in said(capsys, "data", "stats")  # what can't be read holds nothing else up
+
+
+def test_cuts_and_what_they_were_cut_from_are_counted_once(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from engine.training import load_sessions
+
+    whole = write_play(workspace, session(12, seed=3))
+    piece = cut(workspace, whole, 0.0, 6.0).id
+    both = merge(workspace, [whole, piece]).id
+    lines = said(capsys, "data", "stats", whole, piece, both, whole).splitlines()
+    by_name = {line.split()[0]: line for line in lines[1:4]}
+    assert by_name[piece].endswith(f"  {whole}")
+    assert by_name[both].endswith(f"  {', '.join(sorted((piece, whole)))}")
+    assert lines[4].split()[:8] == ["1", "session", "without", "2", "copies", "0:12", "240", "240"]
+    assert f"{piece}: made from {whole}, which is counted already" in lines
+    total = json.loads(said(capsys, "data", "stats", "--json"))["total"]
+    assert total["learnable_ticks"] == sum(len(steps) for steps in load_sessions(workspace, "arena")[0]) == 240
+    assert "copy of" not in said(capsys, "data", "stats", piece)
+
+
+def test_modes_that_are_not_taken_are_told_and_may_be_taken_later(
+    workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old_recordings(tmp_path / "old", tmp_path / "RAN")
+    words = ["import", str(tmp_path / "old" / "sequence_1.json"), "--map", "npc=drone"]
+    assert "60 modes not taken (keep them with --keep-modes)" in said(capsys, *words)
+    assert "its 60 modes are labels now" in said(capsys, *words, "--keep-modes")
+    assert [label["mode"] for label in json.loads(said(capsys, "labels", "list", "last", "--json"))["holds"]] == ["FIGHT"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -48,8 +49,22 @@ def test_what_was_not_flown_shows_its_levels_and_no_score(capsys: pytest.Capture
     keep_judged(tmp_path, "20261129T101500Z", "mine-2", 0.74)
     _, said = run(capsys, tmp_path, "list")
     head, row = said.splitlines()
-    assert head.split() == ["id", "when", "(UTC)", "policy", "rules", "episodes", "score", "mode", "target", "left", "click"]
-    assert row.split()[4:] == ["not", "flown", "0.74", "0.74", "0.74"]
+    assert head.split() == [
+        "id",
+        "when",
+        "(UTC)",
+        "policy",
+        "rules",
+        "episodes",
+        "score",
+        "mode",
+        "target",
+        "left",
+        "click",
+        "judged",
+        "on",
+    ]
+    assert row.split()[4:] == ["not", "flown", "0.74", "0.74", "0.74", "learnt", "from"]
     keep_judged(tmp_path, "20261129T080000Z", "mine-1", 0.6)
     keep(tmp_path, "20261128T140500Z", "night-3")
     keep(tmp_path, "20261128T120000Z", "looks-only", rungs=("state",), judged=False)
@@ -70,6 +85,48 @@ def test_what_was_not_flown_shows_its_levels_and_no_score(capsys: pytest.Capture
     status, said = run(capsys, tmp_path, "compare", "mine-1", "mine-2", "--json")
     assert "[]" in said
     assert "note: " in said
+
+
+def test_figures_from_play_that_it_learnt_from_are_marked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    keep_judged(tmp_path, "20261129T101500Z", "knows")
+    keep_judged(tmp_path, "20261129T081500Z", "fresh", more=False)
+    keep(tmp_path, "20261128T120000Z", "looks-only", rungs=("state",), judged=False)
+    path = keep(tmp_path, "20261127T120000Z", "flown")
+    value = json.loads(path.read_text())
+    value["levels"]["play"] = "unseen play of the expert, perception emulated"
+    path.write_text(json.dumps(value))
+    _, said = run(capsys, tmp_path, "list")
+    head, *rows = said.splitlines()
+    assert [row[head.index("judged on") :].strip() for row in rows] == ["learnt from", "recordings", "", "unseen play"]
+    _, said = run(capsys, tmp_path, "list", "--json")
+    assert [kept["known_play"] for kept in json.loads(said)] == ["learnt from", "", "", ""]
+
+
+def test_few_episodes_are_no_verdict_and_it_is_said_how_many_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name, gain in (("base", 0.0), ("better", 9.0)):
+        kept(tmp_path, evaluation(name, gain, episodes=2))
+    _, said = run(capsys, tmp_path, "compare", "base", "better")
+    assert said.count("not enough evidence: 2 episodes: too few for a verdict, which takes 5 a side") == 2
+    assert "95 % intervals (Student's t) over 2 episodes, pair by pair" in said
+    _, said = run(capsys, tmp_path, "compare", "base", "better", "--json")
+    assert {d["verdict"] for d in json.loads(said)} == {"not enough evidence"}
+
+
+def test_another_look_is_shown_and_not_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    kept(tmp_path, evaluation("usual", 0.0))
+    drawn = kept(tmp_path, dataclasses.replace(evaluation("drawn", 4.0), look="blueprint"))
+    _, said = run(capsys, tmp_path, "list")
+    assert said.count("look blueprint") == 1
+    status, said = run(capsys, tmp_path, "compare", "usual", "drawn")
+    assert status == 0
+    assert [line.split()[0] for line in said.splitlines()[1:2]] == ["state"]
+    assert f"{drawn.id} blueprint: from pixels they cannot be compared; fly both in one look" in said
+    status, said = run(capsys, tmp_path, "compare", "usual", "drawn", "--json")
+    assert "note: " in said
+    for name in ("eyes", "ears"):
+        kept(tmp_path, dataclasses.replace(evaluation(name, 0.0, rungs=("pixels",)), look="blueprint" if name == "ears" else "classic"))
+    _, said = run(capsys, tmp_path, "compare", "eyes", "ears")
+    assert "saw the look classic" in said.splitlines()[0]
 
 
 def test_a_policys_name_is_its_newest_flight(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

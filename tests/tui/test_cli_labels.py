@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.support.sessions import write_session
+from data.profile import ARENA_PROFILE
+from tests.support.sessions import write_play, write_session
+from tests.trainers.synthetic import session
 from tui import cli
 
 
@@ -56,6 +60,8 @@ def test_a_target_that_is_not_there_is_refused_with_what_to_do(workspace: Path, 
         (["set", "last", "0.5", "1", "--target", "drone"], "give its id, a whole number"),
         (["set", "last", "0.5", "1", "--target", "20", "--none"], "or --none alone"),
         (["set", "last", "0.5", "1", "--description", "x" * 2001], "at most 2000 letters"),
+        (["set", "last", "0.5", "99:00", "--mode", "LOOT"], f"{folder.name} is 0:02.0 long; 99:00 is beyond it, use `end`"),
+        (["set", "last", "0.5", "2.1", "--none"], "2.1 is beyond it"),
         (["tracks", "last", "1:00"], "has no step at 1:00"),
         (["tracks", "last", "soon"], "is not a moment"),
     ):
@@ -63,6 +69,30 @@ def test_a_target_that_is_not_there_is_refused_with_what_to_do(workspace: Path, 
         assert cli.main(["labels", *words]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
     assert told(capsys, "labels", "list", "last")["labels"] == []
+
+
+def test_the_length_as_it_is_shown_is_the_end(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_session(workspace)
+    ends = {told(capsys, "labels", "set", "last", "0.5", end, "--mode", "LOOT")["end_ns"] for end in ("end", "0:02.0", "0:02")}
+    assert len(ends) == 1
+
+
+@pytest.mark.parametrize("name", ["self", "lock", "rock", "portal"])
+def test_what_can_be_no_target_is_refused(name: str, workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = session(4)
+    kind = ARENA_PROFILE.class_names().index(name)
+    write_play(workspace, dataclasses.replace(steps, track_classes=np.full_like(steps.track_classes, kind)))
+    track = told(capsys, "labels", "tracks", "last", "1")["tracks"][0]
+    assert track["class"] == name
+    assert cli.main(["labels", "set", "last", "0.5", "2", "--target", str(track["id"])]) == 2
+    wanted = f"track {track['id']} is {name}, which is no target; one can be drone, raider, mender, bomber, hunter, loot, cache"
+    assert wanted in " ".join(capsys.readouterr().err.split())
+    assert told(capsys, "labels", "list", "last")["labels"] == []
+
+
+def test_the_help_prints_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["labels", "tracks", "--help"]) == 0
+    assert "``" not in capsys.readouterr().out
 
 
 def test_an_empty_picture_is_said(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -260,6 +260,32 @@ async def test_without_marks_the_chosen_one_is_compared_with_the_one_before(tmp_
         assert "× B is worse than A from pixels" in screen_text(app)
 
 
+@pytest.mark.parametrize("rungs", [("state", "pixels"), ("pixels",)])
+async def test_two_looks_are_not_compared_from_pixels(rungs: tuple[str, ...], tmp_path: Path) -> None:
+    keep(tmp_path, "20261128T140500Z", "night-3", 0.82, rungs=rungs, look="blueprint")
+    keep(tmp_path, "20261128T121000Z", "night-2", 0.5, rungs=rungs)
+    async with face(FakeCenter(state_of(tmp_path)), size=(120, 36)) as (app, pilot, _):
+        await open_list(app, pilot)
+        await pilot.press("c")
+        await compared(app)
+        text = screen_text(app)
+        assert "A saw the look classic, B blueprint: from pixels they cannot be compared" in text
+        assert ("B is better than A from the exact state" in text) == ("state" in rungs)
+
+
+async def test_three_episodes_are_too_few_for_a_verdict(tmp_path: Path) -> None:
+    keep(tmp_path, "20261128T140500Z", "night-3", 0.9, episodes=3)
+    keep(tmp_path, "20261128T121000Z", "night-2", 0.2, episodes=3)
+    async with face(FakeCenter(state_of(tmp_path)), size=(120, 36)) as (app, pilot, _):
+        await open_list(app, pilot)
+        await pilot.press("c")
+        await compared(app)
+        text = screen_text(app)
+        assert "Not enough evidence that either flies better from pixels" in text
+        assert "3 episodes: too few for a verdict, which takes 5 a side" in text
+        assert "B is better" not in text
+
+
 async def test_what_was_played_by_other_rules_is_not_compared(tmp_path: Path) -> None:
     some(tmp_path)
     async with face(FakeCenter(state_of(tmp_path))) as (app, pilot, _):

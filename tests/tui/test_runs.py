@@ -143,17 +143,26 @@ def test_each_level_has_a_figure_beside_what_needs_no_skill(tmp_path: Path) -> N
     write(tmp_path / "strategist/a", {"step": 1, "figures": {"val_loss": 1.0, "balanced_accuracy": 0.81}})
     write(tmp_path / "tactician/a", {"step": 1, "figures": {"val_loss": 1.0, "on_target": 0.2, "nearest": 0.31}})
     executor = write(tmp_path / "executor/a", {"step": 1, "figures": {"val_loss": 1.0}})
-    card = {"points": {"point_px": 18.4, "persistence_px": 61.0}, "onsets": {"mouse_left": {"f1_2": 0.78, "true": 9}, "e": {"true": 0}}}
+    onsets: dict[str, dict[str, float]] = {"mouse_left": {"f1_2": 0.78, "true": 9}, "e": {"true": 0}}
+    card = {"points": {"point_px": 18.4, "persistence_px": 61.0}, "onsets": onsets}
     (executor / "best_model.json").write_text(json.dumps(card))
     watcher = RunWatcher(lambda: tmp_path, lambda: None)
     watcher.poll()
     table = [(row.skill.word, row.now, row.base, row.better) for row in rows(watcher.levels)]
     assert table == [
-        ("mode", ".81", ".20", True),
+        ("mode", ".81", "", None),
         ("target", ".20", ".31", False),
         ("cursor", "18px", "61px", True),
-        ("click", ".78", ".00", True),
+        ("click", ".78", "", None),
     ]
+    onsets["mouse_left"]["even_2"] = 0.41
+    (executor / "best_model.json").write_text(json.dumps(card))
+    shares = {"balanced_accuracy": 0.45, "recall_fight": 0.9, "recall_explore": 0.0}
+    write(tmp_path / "strategist/b", {"step": 1, "figures": {"val_loss": 1.0, **shares}})
+    watcher.poll()
+    mode, *_, click = rows(watcher.levels)
+    assert (click.now, click.base, click.better) == (".78", ".41", True)
+    assert (mode.base, mode.better) == (".50", False), "of two modes that occur one answer finds half"
     (executor / "best_model.json").write_text("{broken")
     watcher.poll()
     assert [row.skill.word for row in rows(watcher.levels)] == ["mode", "target", "cursor", "click"], "a half-written card changes nothing"

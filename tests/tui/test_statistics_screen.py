@@ -14,6 +14,7 @@ from test_session_snapshots import info
 from textual.pilot import Pilot
 
 from data import statistics_cache
+from data.session_edit import cut
 from data.statistics import SessionStatistics
 from data.statistics_cache import StatisticsCache
 from tests.support.sessions import write_session
@@ -169,6 +170,23 @@ async def test_leaving_the_screen_stops_the_counting(workspace: Path, monkeypatc
         go.set()
         await until(lambda: app.desk.doing is None)
         assert "stopped" not in app._answer[1], "nobody asked"
+
+
+async def test_what_was_made_from_another_is_named_a_copy_and_left_out_of_the_sums(tmp_path: Path) -> None:
+    whole = write_session(tmp_path, 120)
+    piece = cut(tmp_path, whole.name, 0.0, 2.0)
+    async with face(FakeCenter(replace(idle_state(str(tmp_path)), sessions=2))) as (app, pilot, _):
+        pane = await open_screen(app, pilot)
+        await until(lambda: (app.update_all(), len(pane._found) == 2 and app.desk.doing is None)[1])
+        total, rows = pane.shown[0], {row.name: row for row in pane.shown[1:]}
+        assert total.found is not None
+        assert (total.found.ticks, total.odd[-1]) == (120, "without 1 copy of what is shown: play counts once")
+        assert rows[piece.id].copy == f"made from {whole.name}, counted there"
+        assert rows[whole.name].copy == ""
+        pane.filter(piece.id)
+        assert pane.shown[0].found is not None
+        assert pane.shown[0].found.ticks == piece.steps, "alone it is no copy of what is shown"
+        assert "Presses in learnable ticks" in screen_text(app)
 
 
 async def test_order_filter_and_the_session_behind_a_row(workspace: Path) -> None:

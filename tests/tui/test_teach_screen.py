@@ -126,11 +126,12 @@ def seen(app: SecondseatApp, place: Path) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_without_a_game_of_ones_own_it_says_what_to_do(size: tuple[int, int], place: Path) -> None:
+async def test_without_a_game_of_ones_own_it_says_what_to_do(size: tuple[int, int], place: Path, caplog: pytest.LogCaptureFixture) -> None:
     (place / "config.toml").write_text('game = "arena"\n')
     async with face(center_of(place), size=size) as (app, pilot, _):
         await opened(app, pilot, place)
         compare(f"teach_no_game_{size[0]}x{size[1]}", screen_text(app))
+    assert [record for record in caplog.records if record.name == "tui.desk"] == []
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -103,7 +103,8 @@ def test_the_ruler_counts_from_the_sessions_start() -> None:
 
 def test_moments() -> None:
     assert [moment(s) for s in (0, 12.44, 59.96, 3727.9)] == ["0:00.0", "0:12.4", "1:00.0", "1:02:07.9"]
-    assert moment(125.9, fine=False) == "2:05"
+    assert moment(125.4, fine=False) == "2:05"
+    assert moment(125.9, fine=False) == "2:06"
 
 
 def test_jumps_go_to_the_nearest_and_stay_when_there_is_none() -> None:

@@ -85,6 +85,9 @@ def stats(
 
     Windows are counted as the Strategist's trainer counts them: floor((T - H) / S) + 1 with T summaries (one a second), a
     history of H and a stride of S = H / 4; a stretch shorter than H gives one.
+
+    The sums count play once: a session that was made from others that are counted too, or that holds the same play as another, is
+    named a copy and left out of them.
     """
     from data.catalog import find, list_sessions
     from data.statistics_cache import StatisticsCache, countable, gather
@@ -92,7 +95,8 @@ def stats(
     from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
 
     workspace = workspace_of(context)
-    folders = [find(workspace.root, name) for name in sessions or []] or countable(list_sessions(workspace.root))
+    named = dict.fromkeys(find(workspace.root, name) for name in sessions or [])
+    folders = list(named) or countable(list_sessions(workspace.root))
     line = StatusLine()
     with TermAsInterrupt():
         found = gather(folders, StatisticsCache(workspace.cache, history or STRATEGIST_HISTORY), ProgressLine(line))
@@ -106,12 +110,16 @@ def stats(
 
 
 def _print_statistics(found: Statistics) -> None:
-    from data.statistics import duplicates
+    from data.statistics import SAME_PLAY, copies
 
-    total = found.total()
+    total, twice = found.total(), copies(found.sessions)
+    headings = ["session", "length", "ticks", "learnable", "windows", "idle", "objects", "gaps", "actors"]
     rows = [_statistics_row(s) for s in (*found.sessions, total)]
-    say(table(("session", "length", "ticks", "learnable", "windows", "idle", "objects", "gaps", "actors"), rows))
-    for what, counts in (("modes", total.modes), ("keys", total.keys)):
+    if twice:
+        headings.append("copy of")
+        rows = [(*row, ", ".join(twice[s.id].of) if s.id in twice else "") for row, s in zip(rows, (*found.sessions, total), strict=True)]
+    say(table(headings, rows))
+    for what, counts in (("modes", total.modes), ("presses in learnable ticks", total.keys)):
         if counts:
             whole = sum(counts.values())
             say(f"{what:<8} {', '.join(f'{name} {n:,} ({n / whole:.0%})' for name, n in counts.items())}")
@@ -119,8 +127,8 @@ def _print_statistics(found: Statistics) -> None:
         say(f"windows  {total.windows} = {found.sessions[0].windows_formula}")
     for line in total.suspicious:
         say(f"! {line}")
-    for before, copy in duplicates(found.sessions):
-        say(f"! {copy}: the same play as {before}")
+    for name, copy in twice.items():
+        say(f"{'! ' if copy.words.startswith(SAME_PLAY) else ''}{name}: {copy.already('counted')}")
     for name, why in found.unreadable.items():
         say(f"! {name}: cannot be read: {why}")
 

@@ -31,7 +31,10 @@ def evaluate(
     rungs: Annotated[str, typer.Option("--rungs", help="how it sees, with commas: state, emulated, pixels")] = "state,emulated,pixels",
     first_seed: Annotated[int | None, typer.Option("--first-seed", min=0, help="without: the arena's own list of test seeds")] = None,
     workers: Annotated[int, typer.Option("--workers", min=0, max=64, help="episodes flown at a time; 0: one per core, at most 8")] = 0,
-    minutes: Annotated[float, typer.Option("--minutes", min=0.0, max=120.0, help="unseen play to judge the levels on; 0: do not")] = 5.0,
+    minutes: Annotated[
+        float,
+        typer.Option("--minutes", min=0.0, max=120.0, help="unseen play to judge the levels on: whole minutes, at least 2; 0: do not"),
+    ] = 3.0,
     sessions: Annotated[
         list[str] | None, typer.Option("--session", help="judge the levels on this recording instead; may be repeated")
     ] = None,
@@ -60,8 +63,16 @@ def evaluate(
     drawn = look or settings_of(context).arena.look
     began_s = time.monotonic()
     play = _recorded(workspace.root, path, sessions) if sessions else None
-    evaluation = _fly(path, episodes, chosen, first_seed, workers, drawn, line) if fly else None
-    board = _judge(path, minutes, play, line) if judged else None
+    if judged and play is None:
+        _say_whole(minutes)
+    evaluation: Evaluation | None = None
+    board: Scoreboard | None = None
+    try:
+        evaluation = _fly(path, episodes, chosen, first_seed, workers, drawn, line) if fly else None
+        board = _judge(path, minutes, play, line) if judged else None
+    except KeyboardInterrupt:
+        line.say(_stopped(workspace.root, evaluation))
+        raise
     line.end()
     if evaluation is not None:
         from engine.evaluate import keep
@@ -115,6 +126,25 @@ def _recorded(workspace: Path, policy: Path, sessions: list[str]) -> RecordedPla
     for note in play.notes:
         say_notice(note)
     return play
+
+
+def _say_whole(minutes: float) -> None:
+    """Where another length is judged than was asked for, before it is waited for."""
+    from engine.unseen_play import FEWEST_MINUTES, whole_minutes
+
+    if whole_minutes(minutes) != minutes:
+        say_notice(
+            f"--minutes {minutes:g}: unseen play comes in whole minutes, at least {FEWEST_MINUTES}: judged on {whole_minutes(minutes)}"
+        )
+
+
+def _stopped(workspace: Path, evaluation: Evaluation | None) -> str:
+    """What is left of an evaluation that was stopped: the flights, once all of them were flown."""
+    from engine.evaluate import keep
+
+    if evaluation is None:
+        return "stopped before it was finished: nothing of this evaluation is kept"
+    return f"stopped: what was flown is kept in {keep(workspace, evaluation)}, the levels were not judged"
 
 
 def _judge(policy: Path, minutes: float, play: RecordedPlay | None, line: StatusLine) -> Scoreboard:
@@ -193,7 +223,7 @@ def _say_levels(board: Scoreboard) -> None:
     for name, found in board.actions["predicted"].onsets.items():
         exactly = f"in the very tick {_figure(found.exact)}{_again(found.second_run_exact)}"
         counts = f"{found.true} pressed, {found.predicted} by the policy; {exactly}"
-        rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), f"{found.even:.2f} evenly{_again(found.second_run)}", counts))
+        rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), f"{_figure(found.even)} evenly{_again(found.second_run)}", counts))
     rows += [
         ("left click: late by", f"{board.best_lag:+d} ticks", "", f"F1 there {_figure(board.lag_sweep[board.best_lag])}"),
         ("causality", _figure(board.causality), "0 a copycat", "points that move when pictures are swapped"),

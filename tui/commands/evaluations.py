@@ -22,13 +22,14 @@ app = new_app(
 
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
-    """All evaluations, newest first."""
+    """All evaluations, newest first. "judged on" says what the figures of the levels come from: play that the policy learnt from says
+    nothing about new play."""
     from engine.comparison import read_evaluations
     from engine.kept_levels import MAIN, main_figures, shown
 
     found, wrong = read_evaluations(workspace_of(context).root)
     if as_json:
-        say_json([dataclasses.asdict(kept) for kept in found])
+        say_json([dataclasses.asdict(kept) | {"known_play": kept.known_play} for kept in found])
         return
     if found:
         rungs = list(dict.fromkeys(r.name for kept in found for r in kept.rungs))
@@ -40,9 +41,11 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
                     *(kept.id, kept.at, kept.policy, kept.rules_version or "", kept.episodes or ""),
                     *(_normalised(kept, rung) for rung in rungs or [""]),
                     *(shown(levels[level].value) if level in levels else "" for level in MAIN),
+                    _judged_on(kept) if levels else "",
                 )
             )
-        say(table(("id", "when (UTC)", "policy", "rules", "episodes", *(rungs or ["score"]), "mode", "target", "left click"), rows))
+        heads = ("id", "when (UTC)", "policy", "rules", "episodes", *(rungs or ["score"]), "mode", "target", "left click", "judged on")
+        say(table(heads, rows))
     else:
         say("no evaluation yet; make one: secondseat evaluate")
     for line in wrong:
@@ -59,15 +62,16 @@ def compare(
     """Is the second better than the first? By rung, with a 95 % interval; "not enough evidence" is an answer, and then it says how
     many episodes a side would do."""
     from engine.comparison import compare as run
-    from engine.comparison import not_flown
+    from engine.comparison import not_flown, other_look
 
     root = workspace_of(context).root
     one, other = _find(root, first), _find(root, second)
-    found, missing = run(one, other), not_flown(one, other, (one.id, other.id))
+    found, names = run(one, other), (one.id, other.id)
+    missing = not_flown(one, other, names) or other_look(one, other, names)
     if as_json:
         if missing:
             say_notice(missing)
-        say_json([dataclasses.asdict(difference) | {"verdict": difference.verdict} for difference in found])
+        say_json([dataclasses.asdict(d) | {"verdict": d.verdict, "lacking": d.lacking} for d in found])
         return
     if not found:
         say(missing or f"{one.id} and {other.id} have no rung in common")
@@ -79,18 +83,29 @@ def compare(
             _normalised(one, d.rung),
             _normalised(other, d.rung),
             f"{d.gain.value:+.2f} [{d.gain.low:+.2f}, {d.gain.high:+.2f}]",
-            f"{d.verdict}{f': about {d.needed} episodes a side would do' if d.needed else ''}",
+            f"{d.verdict}{f': {d.lacking}' if d.lacking else ''}",
         )
         for d in found
     ]
     say(table(("rung", one.policy, other.policy, "gain", "the second is"), rows))
     how = "pair by pair, on the same worlds" if found[0].paired else "on different worlds"
-    say(f"normalised scores; 95 % bootstrap over {found[0].gain.n} episodes, {how}")
+    say(f"normalised scores; 95 % intervals (Student's t) over {found[0].gain.n} episodes, {how}")
+    if missing:
+        say(f"! {missing}")
 
 
 def _normalised(kept: Kept, rung: str) -> str:
+    from engine.comparison import PICTURES
+
     found = kept.rung(rung)
-    return str(found.normalised) if found is not None else "not flown"
+    if found is None:
+        return "not flown"
+    return f"{found.normalised}{f', look {kept.unusual_look}' if rung == PICTURES and kept.unusual_look else ''}"
+
+
+def _judged_on(kept: Kept) -> str:
+    """What its levels were judged on, in a word or two: the play itself is named in ``compare``."""
+    return kept.known_play or ("recordings" if kept.recorded else "unseen play")
 
 
 def _say_levels(one: Kept, other: Kept) -> None:

@@ -31,7 +31,8 @@ def import_(
     """Sequences (`sequence_*.json`), shadow recordings (`shadow_recording_*.json`, `.pkl`) and their NPZ twins, recognised by what
     they hold. Each becomes a session, which training takes in with all others. The files stay as they are.
 
-    A file that was taken in before is passed over, under another name too. The exit status is 1 when a file was refused.
+    A file that was taken in before is passed over, under another name too; with --keep-modes its modes are added to the session that
+    it became. The exit status is 1 when a file was refused.
     """
     from engine.import_recordings import ImportOptions, files_in, import_files
     from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
@@ -60,6 +61,7 @@ def _print(done: list[FileReport]) -> None:
     for told in done:
         said = [told.reason, *told.used, *(f"assumed: {what}" for what in told.defaulted)]
         said += [f"left out: {count} {what}" for what, count in told.dropped.items()]
+        said += [f"{told.modes_left} modes not taken (keep them with --keep-modes)"] if told.modes_left else []
         if any(said):
             say(f"{told.file}: {'; '.join(part for part in said if part)}")
     counts = {outcome: sum(t.outcome == outcome for t in done) for outcome in dict.fromkeys(t.outcome for t in done)}

@@ -146,10 +146,10 @@ def duration_s(text: str) -> float:
 
 
 def shown_duration(seconds: float) -> str:
-    """``0:12``, ``12:41``, ``1:02:03``"""
-    whole = round(seconds)
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+    """``0:12``, ``12:41``, ``1:02:03``, as the face shows it."""
+    from tui.moments import moment
+
+    return moment(seconds, fine=False)
 
 
 def shown_bytes(count: float) -> str:

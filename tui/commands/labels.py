@@ -58,7 +58,7 @@ def list_(context: typer.Context, session: Id, as_json: Json = False) -> None:
 
 @app.command()
 def tracks(context: typer.Context, session: Id, at: At, as_json: Json = False) -> None:
-    """What is in the picture at a moment, by the ids that ``labels set --target`` takes."""
+    """What is in the picture at a moment, by the ids that `labels set --target` takes."""
     from data.catalog import find
     from data.session import open_session
 
@@ -120,6 +120,9 @@ def set_(
         raise UsageError(f"labels set: from {start} to {end} is no stretch; the second moment must be later")
     if from_s >= length_s:
         raise UsageError(f"labels set: {folder.name} is {moment(length_s)} long; there is nothing at {start}")
+    if until_s > max(length_s, round(length_s, 1), round(length_s)):  # a length as it is shown anywhere means the end
+        raise UsageError(f"labels set: {folder.name} is {moment(length_s)} long; {end} is beyond it, use `end` for its end")
+    until_s = min(until_s, length_s)
     start_ns, end_ns = zero_ns + round(from_s * 1e9), zero_ns + round(until_s * 1e9)
     pointed = None if steps is None else _pointed(steps, target, start_ns, end_ns, folder.name)
     if none:
@@ -131,20 +134,27 @@ def set_(
 
 
 def _pointed(steps: Steps, track: str, start_ns: int, end_ns: int, name: str) -> Target:
-    """Where the track of that id is first seen in the stretch. Raises UsageError."""
+    """Where the track of that id is first seen in the stretch as something that can be a target. Raises UsageError."""
     import numpy as np
 
-    from data.labels import Target
+    from data.labels import TARGET_ROLES, Target
 
     if not track.isdecimal():
         raise UsageError(f"labels set: --target {track!r} is no track; give its id, a whole number (labels tracks lists them), or none")
     first, last = (int(row) for row in np.searchsorted(steps.time_ns, (start_ns, end_ns)))
+    roles, other = steps.profile.roles(), ""
     for row in range(first, last):
         there = steps.tracks(row)
         for place in np.flatnonzero(there.ids == int(track)).tolist():
             x, y, width, height = (min(max(float(v), 0.0), 1.0) for v in there.boxes[place])
             kind = steps.profile.class_names()[int(there.classes[place])]
+            if roles[int(there.classes[place])] not in TARGET_ROLES:
+                other = kind
+                continue
             return Target(time_ns=int(steps.time_ns[row]), class_name=kind, box=(x, y, width, height))
+    if other:
+        those = ", ".join(kind for kind, role in zip(steps.profile.class_names(), roles, strict=True) if role in TARGET_ROLES)
+        raise UsageError(f"labels set: track {track} is {other}, which is no target; one can be {those or 'none in this game'}")
     raise UsageError(f"labels set: {name} has no track {track} in that stretch; see secondseat labels tracks {name} MOMENT")
 
 

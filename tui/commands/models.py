@@ -15,8 +15,8 @@ Name = Annotated[str, typer.Argument(metavar="POLICY", help="a policy's name, or
 
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
-    """Policies (the promoted one is marked with *) and training runs."""
-    from data.models import list_policies, list_runs
+    """Policies (the promoted one, which flies, is marked with *) and training runs."""
+    from data.models import flier, list_policies, list_runs
 
     workspace = workspace_of(context)
     policies, runs = list_policies(workspace.root), list_runs(workspace.root)
@@ -43,6 +43,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
                         "epoch": r.epochs,
                         "figures": r.figures,
                         "problem": r.problem,
+                        "unfinished": r.unfinished,
                     }
                     for r in runs
                 ],
@@ -53,11 +54,21 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
         say(f"no models in {workspace.models}; record some play, then: secondseat train all")
         return
     if policies:
-        rows = [("*" if p.promoted else "", p.name, p.profile, p.created, p.problem or "whole") for p in policies]
+        rows = [
+            ("*" if p.promoted else "", p.name, p.profile, p.created, p.problem or ("flies" if p.promoted else "whole")) for p in policies
+        ]
         say(table(("", "policy", "game", "created", "state"), rows))
+        who = flier(workspace.root)
+        if who.newer:
+            say(f"{who.name} flies; {who.newer} is newer: secondseat models promote {who.newer} lets it fly")
     if runs:
-        rows = [(r.level, r.name, r.epochs, r.problem or _figures(r.figures)) for r in runs]
+        rows = [(r.level, r.name, r.epochs, r.problem or _state(r.unfinished, r.figures)) for r in runs]
         say(("\n" if policies else "") + table(("level", "run", "best epoch", "figures"), rows))
+
+
+def _state(unfinished: str, figures: dict[str, Any]) -> str:
+    """How far an unfinished run came, and the figures of the best epoch."""
+    return "; ".join(filter(None, [unfinished and f"unfinished: {unfinished}", _figures(figures)]))
 
 
 def _figures(figures: dict[str, Any]) -> str:

@@ -119,12 +119,18 @@ class StatusLine:
 
 
 class ProgressLine:
-    """A ``Report`` for a terminal: a bar with stage and time left, or plain lines at each new stage."""
+    """A ``Report`` for a terminal: a bar with stage and time left, or plain lines at each new stage. Remarks get lines of their own,
+    which stay."""
 
     def __init__(self, line: StatusLine) -> None:
         self._line, self._stage, self._message = line, "", ""
 
     def __call__(self, progress: Progress) -> None:
+        from data.progress import is_note, note_text
+
+        if is_note(progress):
+            self._line.say(note_text(progress))
+            return
         left = f", {shown_duration(progress.eta_s)} left" if progress.eta_s is not None else ""
         words = f"{progress.stage}{f': {progress.message}' if progress.message else ''}"
         if self._line.rewrites:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from tui.commands.invocation import new_app, say, say_json, settings_of
+from tui.commands.invocation import UsageError, new_app, say, say_json, say_notice, settings_of
 from tui.commands.options import Json
 
 app = new_app("Learn from recordings: one level, all three, or the detector.")
 
 DataDir = Annotated[str, typer.Option("--data-dir", metavar="FOLDER", help="sessions to learn from; without: the workspace's")]
-OutputDir = Annotated[str, typer.Option("--output-dir", metavar="FOLDER", help="where models go; without: the workspace")]
+OutputDir = Annotated[
+    str,
+    typer.Option(
+        "--output-dir", metavar="FOLDER", help="where models go, from the present folder, none of them promoted; without: the workspace"
+    ),
+]
 Device = Annotated[Literal["auto", "cpu", "cuda"] | None, typer.Option("--device", help="where to train; without: [live] device")]
 Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="without: as [training] says")]
 BatchSize = Annotated[int | None, typer.Option("--batch-size", min=1, help="examples per step")]
@@ -46,38 +52,49 @@ def _levels(
     name: str,
     as_json: bool,
 ) -> None:
-    from engine.training import train_levels
+    from engine.runtime.progress import EtaReport
+    from engine.training import TrainingStopped, train_levels
     from tui.commands.running import ProgressLine, StatusLine, TermAsInterrupt
+
+    if quick and preset:
+        raise UsageError(f"--quick is a schedule of its own: leave --preset {preset} out, or train without --quick")
 
     settings = settings_of(context)
     workspace = settings.workspace()
     line = StatusLine()
+    shown = ProgressLine(line)
     with TermAsInterrupt():
-        trained = train_levels(
-            workspace.root,
-            level,
-            report=ProgressLine(line),
-            training=settings.training,
-            quick=quick,
-            preset=preset,
-            epochs=epochs,
-            batch_size=batch_size,
-            lr=lr,
-            device=device or settings.live.device,
-            seed=seed,
-            resume=resume,
-            data_dir=str(workspace.resolve(data_dir, cwd=Path.cwd())) if data_dir else "",
-            output_dir=str(workspace.resolve(output_dir, cwd=Path.cwd())) if output_dir else "",
-            game=game or settings.game,
-            name=name,
-        )
+        try:
+            trained = train_levels(
+                workspace.root,
+                level,
+                report=EtaReport(shown) if level == "all" else shown,  # a level knows the time it has left, and not that of the others
+                training=settings.training,
+                quick=quick,
+                preset=preset,
+                epochs=epochs,
+                batch_size=batch_size,
+                lr=lr,
+                device=device or settings.live.device,
+                seed=seed,
+                resume=resume,
+                data_dir=str(workspace.resolve(data_dir, cwd=Path.cwd())) if data_dir else "",
+                output_dir=os.path.abspath(os.path.expanduser(output_dir)) if output_dir else "",
+                game=game or settings.game,
+                name=name,
+            )
+        except TrainingStopped as stopped:
+            trained = stopped.trained
     line.end()
     if as_json:
         say_json(trained.to_json())
     else:
         for one, figures in trained.figures.items():
-            say(f"{one}: {', '.join(f'{key} {value:.3g}' for key, value in figures.items())}")
+            if figures:
+                say(f"{one}: {', '.join(f'{key} {value:.3g}' for key, value in figures.items())}")
         say(trained.text())
+        for note in trained.warnings():  # said when they came too, but much has run past since
+            say_notice(note)
     if trained.interrupted:
         raise typer.Exit(130)
 

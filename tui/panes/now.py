@@ -74,7 +74,7 @@ class NowPane(LinesPane):
         for row in table:
             line = Text(f"{row.skill.word:<8}", no_wrap=True)
             line.append(f"{row.skill.metric:<19.18}", palette.dim)
-            line.append(f"{row.now:>6}", palette.good if row.better else palette.warn)
+            line.append(f"{row.now:>6}", {True: palette.good, False: palette.warn, None: ""}[row.better])
             line.append(f"{row.base:>7}  ", palette.dim)
             line.append(sparkline(row.trend, trend_width, glyphs.blocks), palette.learn)
             lines.append(cut(line, width, glyphs.ellipsis))

@@ -87,7 +87,7 @@ class ComparisonPane(PagePane):
         self._compare()
 
     def _compare(self) -> None:
-        """Thousands of resamples, off the drawing loop."""
+        """Off the drawing loop."""
         from engine.comparison import compare
 
         first, second = self.first, self.second

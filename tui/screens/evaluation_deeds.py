@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
@@ -52,6 +52,9 @@ def job_line(face: SecondseatApp, state: EngineState, width: int) -> Text | None
     return cut(head.append(tail).append(hint, look.palette.dim), width, look.glyphs.ellipsis)
 
 
+_WHAT_STAYS: Final = "Of flights nothing is kept before all are flown; evaluations that were kept stay."
+
+
 def begin(face: SecondseatApp) -> None:
     """A form, then the evaluation as a job."""
     from tui.deeds import open_form
@@ -69,7 +72,7 @@ def stop(face: SecondseatApp) -> None:
     if job is None or job.phase not in ("running", "queued"):
         face.tell("info", "no evaluation runs", log=False)
         return
-    lines = [f"{job.title}: {job.stage or job.phase}, {percent(job)}.", "Nothing of it is kept; evaluations that were kept stay."]
+    lines = [f"{job.title}: {job.stage or job.phase}, {percent(job)}.", _WHAT_STAYS]
     ask(face, "Stop the evaluation", lines, [("y", "stop it")], {"y": lambda: face.send("job_stop", id=job.id)})
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from data.vocabulary import MODES
 from engine import kept_levels
-from engine.comparison import Difference, Kept, KeptRung, not_flown
+from engine.comparison import Difference, Kept, KeptRung, not_flown, other_look
 from engine.kept_levels import Figure, Level, number, shown
 from engine.scores import Interval
 from tui.bars import beside, columns, figure, gain_bar, heat, interval_bar, share_bar
@@ -36,7 +36,7 @@ def values(found: Interval, digits: int = 2) -> str:
 
 def drawn(kept: Kept) -> str:
     """The look that it was flown in, where that is not the usual one."""
-    return f", look {printable(kept.look)}" if kept.look not in ("", "classic") else ""
+    return f", look {printable(kept.unusual_look)}" if kept.unusual_look else ""
 
 
 def summed_up(kept: Kept) -> str:
@@ -298,7 +298,7 @@ def _title(text: str, look: Look) -> Text:
 def verdict(first: Kept, second: Kept, found: Sequence[Difference], look: Look) -> tuple[str, str, str]:
     """Sign, words and style: whether the second flies better than the first, by the hardest rung that both have."""
     glyphs, palette = look.glyphs, look.palette
-    if not found and (missing := not_flown(first, second)):
+    if not found and (missing := not_flown(first, second) or other_look(first, second)):
         return glyphs.needs, missing, palette.warn
     if not found:
         return glyphs.needs, "They have no rung in common that was flown twice or more: nothing can be said", palette.warn
@@ -308,7 +308,7 @@ def verdict(first: Kept, second: Kept, found: Sequence[Difference], look: Look) 
     )
     gain = f"{last.gain.value:+.2f} [{last.gain.low:+.2f}, {last.gain.high:+.2f}]"
     if last.verdict == "not enough evidence":
-        more = f"; about {last.needed:,} episodes a side would do" if last.needed else ""
+        more = f"; {last.lacking}" if last.lacking else ""
         return glyphs.needs, f"Not enough evidence that either flies better {seen}: {gain}{more}", palette.warn
     sign, style = (glyphs.good, palette.good) if last.verdict == "better" else (glyphs.failed, palette.bad)
     return sign, f"B is {last.verdict} than A {seen}: {gain} of the way from random to the demonstrator", style
@@ -323,7 +323,10 @@ def comparison(first: Kept, second: Kept, found: Sequence[Difference], width: in
         line = Text.assemble((f"{letter} ", "bold"), (printable(kept.policy), "bold"), no_wrap=True)
         line.append(f"  {kept.at} UTC, {summed_up(kept)}{drawn(kept)}", palette.dim)
         lines.append(line)
-    lines += [Text(), *wrapped(Text(f"{sign} {words}.", f"{style} bold"), width), *([Text()] if found else [])]
+    lines += [Text(), *wrapped(Text(f"{sign} {words}.", f"{style} bold"), width)]
+    if found and (missing := other_look(first, second)):
+        lines += wrapped(Text(f"{look.glyphs.needs} {missing}.", palette.warn), width)
+    lines += [Text()] if found else []
     bar = max(16, min(48, width - 40))
     reach = max(0.25, max((max(abs(d.gain.low), abs(d.gain.high)) for d in found), default=0.0))
     for difference in found:
@@ -343,8 +346,8 @@ def comparison(first: Kept, second: Kept, found: Sequence[Difference], width: in
         gain = difference.gain
         line.append(f" {gain.value:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]")
         lines.append(line)
-        needed = f": about {difference.needed:,} episodes a side would do" if difference.needed else ""
-        lines.append(Text(f"        {sign} {difference.verdict}{needed}", style, no_wrap=True))
+        lacking = f": {difference.lacking}" if difference.lacking else ""
+        lines.append(Text(f"        {sign} {difference.verdict}{lacking}", style, no_wrap=True))
     if found:
         lines += [Text(line, palette.dim) for line in _how(first, second, found[0])]
     return [*lines, *_levels_of_two(first, second, width, look)]
@@ -359,7 +362,7 @@ def _how(first: Kept, second: Kept, found: Difference) -> list[str]:
         how = f"pair by pair on the {n} worlds that both flew (A {first.episodes}, B {second.episodes}): the gain is of those alone"
     else:
         how = "pair by pair on the same worlds"
-    return [f"95 % bootstrap over {n} episodes; 0 random, 1 the demonstrator", how]
+    return [f"95 % intervals (Student's t) over {n} episodes; 0 random, 1 the demonstrator", how]
 
 
 def _levels_of_two(first: Kept, second: Kept, width: int, look: Look) -> list[Text]:

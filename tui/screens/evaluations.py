@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from engine.comparison import Kept, read_evaluations, refusal
+from engine.comparison import LEARNT_FROM, Kept, other_look, read_evaluations, refusal
 from engine.state import EngineState
 from tui.bars import figure, interval_bar
 from tui.panes.base import LinesPane
@@ -150,6 +150,7 @@ class EvaluationsPane(TablePane[Kept]):
         """What is said of one that was not flown: its levels."""
         palette = self.look.palette
         head = Text.assemble((printable(kept.id), "bold"), (f"  {summed_up(kept)}, levels judged", palette.dim), no_wrap=True)
+        head.append(f": {LEARNT_FROM}" if kept.known_play == LEARNT_FROM else "", palette.warn)
         return [head, Text(f"  on {played(kept)}", palette.dim, no_wrap=True), *brief(kept, width, self.look)]
 
     def busy(self, width: int) -> Text | None:
@@ -160,7 +161,7 @@ class EvaluationsPane(TablePane[Kept]):
     # ---- reading
 
     def show(self, state: EngineState) -> None:
-        ended = tuple(job.id for job in state.jobs if job.kind == "evaluate" and job.phase == "done")
+        ended = tuple(job.id for job in state.jobs if job.kind == "evaluate" and job.phase in ("done", "cancelled"))
         if state.workspace and (state.workspace, ended) != self._loaded_for:
             self._loaded_for = (state.workspace, ended)
             self.reload()
@@ -215,7 +216,7 @@ class EvaluationsPane(TablePane[Kept]):
         if self.marked and self.marked[0] != second.id:
             return by_id[self.marked[0]], second
         older = [k for k in self.all or () if k.id < second.id and not refusal(k, second)]
-        return (max(older, key=lambda k: (bool(k.rungs) == bool(second.rungs), k.id)), second) if older else None
+        return (max(older, key=lambda k: (bool(k.rungs) == bool(second.rungs), not other_look(k, second), k.id)), second) if older else None
 
     def do_evaluations_compare(self) -> None:
         from tui.screens.evaluation import ComparisonScreen

@@ -12,10 +12,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static
 
 from data.settings import Settings
-from tui.parameters import FORMS, Parameters, from_kept, in_force, refusal, setting_of
+from tui.parameters import FORMS, Parameters, from_kept, in_force, refusal, scheduled, setting_of
 from tui.registry import Action
 
 RUN_KEY: Final = "ctrl+r"
@@ -67,10 +68,14 @@ class ParametersForm(ModalScreen[Parameters | None]):
 
     def _field(self, name: str, info: FieldInfo) -> ComposeResult:
         value: Any = getattr(self._start, name)
-        yield Static(Text.assemble((name.replace("_", " "), "bold"), f"  {info.description or ''}"), classes="label")
+        yield Static(Text.assemble((name.replace("_", " "), "bold"), f"  {info.description or ''}"), classes="label", id=f"label-{name}")
         if info.annotation is bool or get_origin(info.annotation) is Literal:
             # A check box would tell its state by colour alone.
-            choices = [("no", False), ("yes", True)] if info.annotation is bool else [(str(v), v) for v in get_args(info.annotation)]
+            choices = (
+                [("no", False), ("yes", True)]
+                if info.annotation is bool
+                else [(str(v) or self._usual(name, info), v) for v in get_args(info.annotation)]
+            )
             yield Select(choices, value=value, allow_blank=False, compact=True, id=f"field-{name}")
         else:
             yield Input(_typed(value), placeholder=self._usual(name, info), compact=True, id=f"field-{name}")
@@ -80,19 +85,41 @@ class ParametersForm(ModalScreen[Parameters | None]):
         """What an empty field means."""
         path = setting_of(self._model, name, self._level, self._quick())
         if path:
+            by_preset = scheduled(self._settings, path, self._preset()) if path.startswith(f"training.{self._level}.") else ""
+            if by_preset:
+                return by_preset
             said = in_force(self._settings, path)
             return f"{said}, as the settings say" if said else ""
         if info.default is None:
-            return "each level's own, as the settings say" if self._level == "all" else "the usual"
+            if self._level == "all":
+                schedule = "as the settings say" if self._quick() or name == "lr" else f"by the preset {self._preset()}"
+                return f"each level's own, {schedule}"
+            return "the usual"
         return f"{info.default}, the usual" if info.default else ""
 
     def _quick(self) -> bool:
         return bool(self.values().get("quick")) if self.is_mounted else bool(getattr(self._start, "quick", False))
 
+    def _preset(self) -> str:
+        """The schedule's preset, as the form or the settings say."""
+        chosen = self.values().get("preset") if self.is_mounted else getattr(self._start, "preset", "")
+        return str(chosen or self._settings.training.preset)
+
     def on_mount(self) -> None:
         for name in self._model.model_fields:
             self.query_one(f"#error-{name}").display = False
         self.query_one(f"#field-{next(iter(self._model.model_fields))}").focus()
+
+    def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
+        """A field is not brought into the middle: what it is called stands above it, and is seen with it."""
+        super().set_focus(widget, scroll_visible=False, from_app_focus=from_app_focus)
+        name = (widget.id or "").removeprefix("field-") if widget is not None else ""
+        if scroll_visible and name in self._model.model_fields:
+            self.call_after_refresh(self._bring_into_sight, name)
+
+    def _bring_into_sight(self, name: str) -> None:
+        for part in ("field", "label"):
+            self.query_one(f"#{part}-{name}").scroll_visible(animate=False, immediate=True)
 
     def values(self) -> dict[str, Any]:
         """What stands in the fields; an empty text is the default."""
@@ -160,8 +187,9 @@ class ParametersForm(ModalScreen[Parameters | None]):
         self._check()
 
     def on_select_changed(self, event: Select.Changed) -> None:
-        """A quick run has other usual values."""
+        """A quick run, or another preset, has other usual values."""
         event.stop()
+        self._check()
         for name, info in self._model.model_fields.items():
             widget = self.query_one(f"#field-{name}")
             if isinstance(widget, Input):

@@ -77,13 +77,15 @@ class StatisticsPane(TablePane[Row]):
 
     def pinned(self, found: Sequence[Row]) -> Sequence[Row]:
         """The sum of what is shown."""
-        from data.statistics import Statistics
+        from data.statistics import Statistics, copies, copies_text
 
         counted = [row.found for row in found if row.found is not None]
         if not counted:
             return ()
+        twice = len(copies(counted))
         odd = sum(bool(row.odd) for row in found)
         words = (f"{odd} of {len(counted)} look odd: order by state shows them first",) if odd else ()
+        words += (f"without {copies_text(twice)} of what is shown: play counts once",) if twice else ()
         return [Row("all shown", None, Statistics(tuple(counted)).total(), odd=words)]
 
     def title_word(self) -> str:
@@ -181,17 +183,20 @@ class StatisticsPane(TablePane[Row]):
 
     def _rebuild(self) -> None:
         """The rows anew, copies of other sessions among them named."""
-        from data.statistics import duplicates
+        from data.statistics import SAME_PLAY, copies
 
-        copies = {copy: before for before, copy in duplicates([self._found[name] for name in sorted(self._found)])}
+        twice = copies([self._found[name] for name in sorted(self._found)])
         rows: list[Row] = []
         for name, info in self._sessions.items():
             found = self._found.get(name)
             odd = found.suspicious if found is not None else ()
-            odd += (f"the same play as {copies[name]}",) if name in copies else ()
+            copy = twice.get(name)
+            same = copy is not None and copy.words.startswith(SAME_PLAY)
+            odd += (copy.words,) if copy is not None and same else ()
             problem = self._unreadable.get(name, "").removeprefix(f"{name}/").replace("; run 'secondseat sessions recover'", "")
             key = self.face.registry["sessions"].first_key()
-            rows.append(Row(name, info, found, f"{problem}; the list of sessions ({key}) repairs it" if problem else "", odd))
+            problem = f"{problem}; the list of sessions ({key}) repairs it" if problem else ""
+            rows.append(Row(name, info, found, problem, odd, "" if copy is None or same else f"{copy.words}, counted there"))
         if self.is_attached:
             self.take(rows)
 
@@ -230,7 +235,7 @@ class StatisticsPane(TablePane[Row]):
 
 
 class StatisticsScreen(TableScreen):
-    placeholder = "words of the session, odd, fine, broken; -word leaves out"
+    placeholder = "words of the session, odd, fine, copy, broken; -word leaves out"
 
     def body(self) -> LinesPane:
         pane = StatisticsPane()

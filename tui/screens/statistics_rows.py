@@ -37,13 +37,16 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One session, or all together (``info`` is None). ``found`` is None while it waits or when it cannot be read."""
+    """One session, or all together (``info`` is None). ``found`` is None while it waits or when it cannot be read.
+
+    copy: what it was made from, when that is counted too."""
 
     name: str
     info: SessionInfo | None
     found: SessionStatistics | None
     problem: str = ""
     odd: tuple[str, ...] = ()
+    copy: str = ""
 
     @property
     def word(self) -> str:
@@ -51,12 +54,12 @@ class Row:
             return "all"
         if self.problem:
             return "broken"
-        return "waits" if self.found is None else "odd" if self.odd else "fine"
+        return "waits" if self.found is None else "odd" if self.odd else "copy" if self.copy else "fine"
 
 
 def haystack(row: Row) -> str:
     found, info = row.found, row.info
-    text = f"{row.name} {row.word} {'suspicious' if row.odd else ''} {' '.join(row.odd)} {row.problem}"
+    text = f"{row.name} {row.word} {'suspicious' if row.odd else ''} {' '.join(row.odd)} {row.copy} {row.problem}"
     if info is not None:
         text += f" {info.kind} {info.game} {info.title} {' '.join(f'#{tag}' for tag in info.tags)}"
     return text + (f" {' '.join(found.actors)}" if found is not None else "")
@@ -64,7 +67,7 @@ def haystack(row: Row) -> str:
 
 def sort_key(row: Row, column: str) -> Any:
     """What orders a column; sessions without figures stand at its lower end."""
-    need = {"broken": 4, "odd": 3, "waits": 1, "fine": 2}.get(row.word, 0)
+    need = {"broken": 5, "odd": 4, "copy": 3, "fine": 2, "waits": 1}.get(row.word, 0)
     if column == "state":
         return (need, len(row.odd), row.name)
     if column == "when":
@@ -92,6 +95,7 @@ def cell(row: Row, column: str, room: int, look: Look) -> Text:
         sign, style = {
             "broken": (glyphs.failed, palette.bad),
             "odd": (glyphs.needs, palette.warn),
+            "copy": (glyphs.dot, palette.dim),
             "waits": (glyphs.waiting, palette.dim),
             "fine": (glyphs.good, palette.good),
         }.get(row.word, (glyphs.pointer, palette.strong))
@@ -123,7 +127,7 @@ def _remark(row: Row, look: Look) -> Text:
         return Text(f"{printable(first)}{f' (+{len(more)})' if more else ''}", look.palette.warn)
     if row.found is None:
         return Text("not counted yet", look.palette.dim)
-    return Text(printable(actors(row.found)), look.palette.dim)
+    return Text(printable(row.copy or actors(row.found)), look.palette.dim)
 
 
 def actors(found: SessionStatistics) -> str:
@@ -163,12 +167,16 @@ def details(row: Row, width: int, height: int, look: Look) -> list[Text]:
     hours = f" ({found.hours:.2f} h)" if found.hours >= 0.05 else ""
     head.append(f"  {printable(found.kind)} of {printable(found.game)}  {moment(found.hours * 3600, fine=False)}{hours}", palette.dim)
     odd = [Text(f"{glyphs.needs} {printable(line)}", palette.warn, no_wrap=True) for line in row.odd]
+    odd += [Text(f"{glyphs.dot} {printable(row.copy)}", palette.dim, no_wrap=True)] if row.copy else []
     windows = Text.assemble(("windows ", palette.dim), f"{found.windows:,} = {found.windows_formula}", no_wrap=True)
     wide, facts = width >= 112, _facts(found)
     room = max(2, height - (2 if wide else 3) - min(len(odd), 2 if wide else 1))
     modes = {mode.lower(): found.modes[mode] for mode in MODES if found.modes.get(mode)}
     column = 38 if wide else width // 2 - 1
-    left, right = histogram("Modes", modes, room - 1, column, look), histogram("New presses", found.keys, room - 1, column, look)
+    left, right = (
+        histogram("Modes", modes, room - 1, column, look),
+        histogram("Presses in learnable ticks", found.keys, room - 1, column, look),
+    )
     if wide:
         block = [Text("Facts", palette.accent, no_wrap=True)]
         block += [Text.assemble((f"  {name:<10}", palette.dim), text, no_wrap=True) for name, text in facts]

@@ -42,7 +42,7 @@ class Subject:
     names: tuple[str, ...]
 
 
-class NoGame(Exception):
+class NoGame(LookupError):
     """There is nothing to teach; the text says why and what to do."""
 
 
