@@ -161,7 +161,7 @@ class EvaluateParameters(Parameters):
     rungs: Literal["state,emulated,pixels", "state,emulated", "state"] = Field(
         default="state,emulated,pixels", description="how it sees; from pixels is slow, and what counts"
     )
-    minutes: float = Field(default=3.0, ge=0, le=120, allow_inf_nan=False, description="whole minutes of unseen play to judge on, at least 2; 0: none")
+    minutes: float = Field(default=3.0, ge=0, le=120, allow_inf_nan=False, description="of unseen play to judge on, 2 or more; 0: only fly")
     look: Look = _look()
 
 
