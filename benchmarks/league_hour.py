@@ -41,7 +41,7 @@ from league.league_run import LeagueRun
 from league.matchmaking import LeagueSettings
 from league.players import judge
 from league.ratings import Interval
-from league.report import Report, make_report
+from league.report import Report, by_age, make_report
 from league.runners.base import network_of
 from league.store import EVALUATION, LeagueStore
 from league.warm_up import warm_up
@@ -127,17 +127,15 @@ def _teller(kind: str, say: Say) -> Callable[[Progress], None]:
     return report
 
 
-def past_of(league: Frozen) -> Sequence[str]:
+def past_of(report: Report) -> list[str]:
     """Frozen players that are at least two snapshots of the main old, oldest first."""
-    order = league.makers.past()
-    own = [name for name in order if name.startswith(f"{MAIN}@")]
-    return order[: order.index(own[-2]) + 1] if len(own) > 1 else ()
+    return by_age(report.players, next(player for player in report.players if player.id == MAIN))[0]
 
 
-def against_others(mine: Frozen, theirs: Frozen, matches: int) -> dict[str, Interval]:
+def against_others(mine: Frozen, theirs: Frozen, past: Sequence[str], matches: int) -> dict[str, Interval]:
     """Payoffs of my main against every player of the other's past."""
     found: dict[str, Interval] = {}
-    for name in past_of(theirs):
+    for name in past:
         played = duels(mine.run, MAIN, "other", {MAIN: mine.weights[MAIN], "other": theirs.weights[name]}, matches)
         found[name] = payoff_of(played or [])
     return found
@@ -154,7 +152,7 @@ def told_of(kind: str, spent_s: float, report: Report, league: Frozen) -> dict[s
         "frames": report.frames,
         "main_frames": makers.learner(MAIN).frames,
         "frozen": len(makers.past()),
-        "old": len(past_of(league)),
+        "old": len(past_of(report)),
         "least_old": {"against": proxy.found.worst, "games": proxy.found.games, **proxy.found.payoff._asdict()},
         "least_new": {"against": proxy.found.newest_worst, **proxy.found.newest._asdict()},
         "experts": experts.to_json(),
@@ -163,11 +161,11 @@ def told_of(kind: str, spent_s: float, report: Report, league: Frozen) -> dict[s
     }
 
 
-def compared(leagues: Mapping[str, Frozen], matches: int, say: Say) -> dict[str, Any]:
+def compared(leagues: Mapping[str, Frozen], reports: Mapping[str, Report], matches: int, say: Say) -> dict[str, Any]:
     """Everything in which the two meet."""
     found: dict[str, Any] = {}
     for mine, theirs in (("league", "self-play"), ("self-play", "league")):
-        payoffs = against_others(leagues[mine], leagues[theirs], matches)
+        payoffs = against_others(leagues[mine], leagues[theirs], past_of(reports[theirs]), matches)
         worst = min(payoffs, key=lambda name: payoffs[name].value, default="")
         pair = {MAIN: leagues[mine].weights[MAIN], "other": leagues[theirs].weights[MAIN]}
         alone = payoff_of(duels(leagues[mine].run, MAIN, "other", pair, HEAD_TO_HEAD) or [])
@@ -214,9 +212,10 @@ def main() -> None:
         first(how, asked.seed, asked.keep, say)
     found: dict[str, Any] = {}
     leagues: dict[str, Frozen] = {}
+    reports: dict[str, Report] = {}
     for kind in kinds:
         spent_s = grow(kind, supervised, asked, say)
-        report = judged(kind, asked, say)
+        report = reports[kind] = judged(kind, asked, say)
         leagues[kind] = frozen_league(asked.keep / kind)
         one = found[kind] = told_of(kind, spent_s, report, leagues[kind])
         old, new = (Interval(*(one[key][end] for end in Interval._fields)) for key in ("least_old", "least_new"))
@@ -226,7 +225,7 @@ def main() -> None:
         if one["best_response"]:
             say(f"{kind}: a fresh exploiter gets {share(Interval(**one['best_response']['after']))}")
     if len(leagues) == len(SETTINGS):
-        found["together"] = compared(leagues, asked.matches, say)
+        found["together"] = compared(leagues, reports, asked.matches, say)
     now = datetime.now(UTC)
     path = RESULTS / f"league_hour_{now:%Y-%m-%d_%H%M}.json"
     RESULTS.mkdir(exist_ok=True)

@@ -224,6 +224,16 @@ def imitate(
     return _result(run, run_dir / name, interrupted, notes)
 
 
+def imitations(run_dir: Path) -> list[Path]:
+    """An imitation's checkpoints without suffix, newest first; torn ones are passed over."""
+    found: list[Path] = []
+    for path in checkpoints(run_dir):
+        with contextlib.suppress(CheckpointError):
+            if read_card(path).get("role") == _ROLE:
+                found.append(path)
+    return found
+
+
 def _refuse_others(run_dir: Path, name: str) -> None:
     """Raise CheckpointError when imitation would write over what it has not written."""
     for path in (run_dir / name, *checkpoints(run_dir)):

@@ -25,7 +25,7 @@ from league.imitate import load_policy
 from league.league_run import LeagueError, LeagueProgress, LeagueResult, LeagueRun, Meter, live_table, views_of
 from league.matchmaking import Matchmaker
 from league.moves import KeptMatch
-from league.payoff import Ticket, pair_scores
+from league.payoff import EARLIER_ROW, Ticket, pair_scores
 from league.ratings import Elo
 from league.report import make_report, summary_of
 from league.rollout import Match, Played, world_seed
@@ -150,7 +150,11 @@ class _League:
         for journal, name in ((self.store.matches, "matches"), (self.store.metrics, "metrics")):
             self.notes += [note] if (note := journal.cut(int(saved.journals[name]))) else []
         if state.get("course") != self.run.course():  # what is asked for now counts, even if this run is killed before it saves
-            self.store.save({**state, "course": self.run.course()}, {})
+            self.store.amend({"course": self.run.course()})
+        if any(len(row) == EARLIER_ROW for row in state["matchmaker"]["table"]["pairs"]):
+            self.notes.append(
+                "begun by an earlier version: the live ratings take its matches as won, drawn or lost; the report counts them anew"
+            )
         self.notes.append(f"goes on after {self.iterations} iterations and {self.matches} matches")
 
     def _thaw(self) -> None:

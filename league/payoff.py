@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,8 @@ class PairRecord(NamedTuple):
         return PairRecord(self.losses, self.draws, self.wins, self.decayed_games, decayed, self.games - self.score)
 
 
+EARLIER_ROW: Final = 7
+"""Values of a pair in tables of versions that kept no whole score."""
 _NOTHING = PairRecord(0, 0, 0, 0.0, 0.0, 0.0)
 
 

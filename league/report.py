@@ -378,11 +378,11 @@ def _proxies(
     for main in (p for p in players if not p.frozen and (p.kind or p.id.rsplit("-", 1)[0]) == "main"):
         judged = against(evaluated, main.id)
         source = "evaluation" if judged else "matches"
-        proxies.append(Proxy(main.id, source, exploitability(main.id, *_by_age(players, main), judged or against(counts, main.id))))
+        proxies.append(Proxy(main.id, source, exploitability(main.id, *by_age(players, main), judged or against(counts, main.id))))
     return tuple(proxies)
 
 
-def _by_age(players: Sequence[PlayerRow], main: PlayerRow) -> tuple[list[str], list[str]]:
+def by_age(players: Sequence[PlayerRow], main: PlayerRow) -> tuple[list[str], list[str]]:
     """Frozen players that are at least two snapshots of ``main`` old, and those that are newer.
 
     Without a state nobody knows when the others were frozen: then only its own newest snapshot is new.

@@ -69,8 +69,15 @@ def list_runs(workspace: Path) -> list[RunRow]:
     rows = [_whole(_league, "league", folder) for folder in leagues]
     for folder in models:
         refined = (folder / METRICS).is_file() or any(folder.glob("runner_*.npz"))
-        rows.append(_whole(_refinement, "refinement", folder) if refined else _whole(_imitation, "imitation", folder))
+        rows += [_whole(_refinement, "refinement", folder)] if refined else []
+        rows += [_whole(_imitation, "imitation", folder)] if not refined or _has_imitated(folder) else []
     return sorted(rows, key=lambda row: (-row.changed_s, row.name))
+
+
+def _has_imitated(folder: Path) -> bool:
+    """Whether a folder holds an imitation, beside whatever else: its policy, or a checkpoint that says so."""
+    checkpoints = folder.glob("checkpoint_epoch_*.json")
+    return (folder / "pi_sup.safetensors").is_file() or any(_object(path).get("role") == "pi_sup" for path in checkpoints)
 
 
 def _whole(read: Callable[[Path], RunRow], kind: Kind, folder: Path) -> RunRow:

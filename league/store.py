@@ -137,7 +137,7 @@ def read_journal(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
             bad.append(number)
     notes = [f"{path.name}: {len(bad)} lines are no JSON object and are left out, the first is line {bad[0]}"] if bad else []
     if torn:
-        notes.append(f"{path.name}: its last line, {len(lines)}, is torn and is left out")
+        notes.append(f"{path.name}: its last line, {len(lines)}, is torn, or still being written, and is left out")
     return rows, notes
 
 
@@ -294,6 +294,20 @@ class LeagueStore:
         self._replace_state(json.dumps({**told, "digest": _digest(told)}).encode() + b"\n")
         self.generation, self._parts, self._current_is_bad = generation, parts, False
         self._prune()
+
+    def amend(self, more: Mapping[str, Any]) -> None:
+        """Change some of the newest state, its parts and journals being as they are; the state before it stays what can be fallen back to.
+
+        Without a good newest state nothing is done: the next ``save`` tells. Raises OSError.
+        """
+        try:
+            told = read_state(self.folder / STATE)
+        except StoreError:
+            return
+        told = json.loads(json.dumps({**told, "state": {**told["state"], **more}}, allow_nan=False))
+        digest = _digest({name: value for name, value in told.items() if name != "digest"})
+        write_whole(self.folder / STATE, json.dumps({**told, "digest": digest}).encode() + b"\n")
+        sync_folder(self.folder)
 
     def _replace_state(self, text: bytes) -> None:
         current = self.folder / STATE

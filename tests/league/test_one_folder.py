@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ import numpy as np
 import pytest
 
 from data.checkpoint import CheckpointError, load, read_card, save
+from data.workspace import Workspace
 from league.imitate import ImitationResult, imitate
 from league.refine import RefineError, RefineSettings, refine
 from league.refine_resume import begun, refinements
+from league.runs import list_runs
 from tests.league.test_imitate import DATA, SMALL
 from tests.league.test_refine import SETTINGS
+from tui.commands.league_options import policy_path
 
 pytestmark = pytest.mark.timeout(180)  # on a busy machine
 
@@ -55,6 +59,13 @@ def test_refinement_begins_where_imitation_lies_and_both_go_on(tmp_path: Path) -
     assert [path.name for path in refinements(one)] == ["checkpoint_iteration_3", "checkpoint_iteration_2"]
     with pytest.raises(RefineError, match="there is a run already; go on with it by --resume"):
         refined(one, 3)
+
+    workspace = Workspace(tmp_path / "workspace")
+    lies = workspace.models / "league" / "both"
+    shutil.copytree(one, lies)
+    for name in ("pi_sup", "pi_rl"):  # without a name either is found
+        assert policy_path(workspace, "", True, name) == lies / name
+    assert {row.kind for row in list_runs(workspace.root)} == {"imitation", "refinement"}
 
     of_refinement = content(one, "checkpoint_iteration_*", "*.npz", "pi_rl*", "metrics.jsonl")
     assert learn(one, 4, resume=True).notes == ("resumed after epoch 2",)

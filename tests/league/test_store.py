@@ -58,6 +58,22 @@ def test_the_newest_state_comes_back_with_its_parts(store: LeagueStore) -> None:
     assert len(list((store.folder / "parts").iterdir())) == 3
 
 
+def test_an_amended_state_leaves_what_can_be_fallen_back_to(store: LeagueStore) -> None:
+    saved_twice(store)
+    again = LeagueStore(store.folder)
+    again.load()
+    again.amend({"rounds": 9})
+    found = LeagueStore(store.folder).load()
+    assert (found.state, found.notes) == ({"round": 2, "rounds": 9}, [])
+    (found.parts["main-1"] / "numbers.txt").write_text("damaged")
+    earlier = LeagueStore(store.folder).load()
+    assert earlier.state == {"round": 1}
+    assert (earlier.parts["main-1"] / "numbers.txt").read_text() == "one"
+    (store.folder / "league_state.json").write_text("{")
+    LeagueStore(store.folder).amend({"rounds": 10})  # nothing good to amend
+    assert (store.folder / "league_state.json").read_text() == "{"
+
+
 @pytest.mark.parametrize("harm", ["torn", "empty", "altered", "missing part", "altered part", "nan", "no object", "too new", "gone"])
 def test_a_bad_state_is_passed_over_and_kept(store: LeagueStore, harm: str) -> None:
     saved_twice(store)
@@ -220,7 +236,7 @@ def test_a_journal_grows_and_is_cut_back(tmp_path: Path) -> None:
     journal.append([{"n": 3}])
     with journal.path.open("a") as file:
         file.write('{"n": 4')  # killed in the middle of a line
-    assert read_journal(journal.path) == ([{"n": 1}, {"n": 2}, {"n": 3}], ["matches.jsonl: its last line, 4, is torn and is left out"])
+    assert read_journal(journal.path) == ([{"n": 1}, {"n": 2}, {"n": 3}], ["matches.jsonl: its last line, 4, is torn, or still being written, and is left out"])
     assert "1 lines after it are played again" in journal.cut(size)
     journal.append([{"n": 5}])
     assert [json.loads(line)["n"] for line in journal.path.read_text().splitlines()] == [1, 2, 5]
@@ -236,8 +252,8 @@ def test_a_journal_grows_and_is_cut_back(tmp_path: Path) -> None:
         ('{"n": 3}', [1, 2, 3], []),
         ('{"n": 3}  ', [1, 2, 3], []),
         ("  ", [1, 2], []),
-        ('{"n": 3', [1, 2], ["matches.jsonl: its last line, 3, is torn and is left out"]),
-        ("[3]", [1, 2], ["matches.jsonl: its last line, 3, is torn and is left out"]),
+        ('{"n": 3', [1, 2], ["matches.jsonl: its last line, 3, is torn, or still being written, and is left out"]),
+        ("[3]", [1, 2], ["matches.jsonl: its last line, 3, is torn, or still being written, and is left out"]),
         ("[3]\n", [1, 2], ["matches.jsonl: 1 lines are no JSON object and are left out, the first is line 3"]),
     ],
 )

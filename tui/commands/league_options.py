@@ -104,20 +104,26 @@ def policy(workspace: Workspace, name: str) -> Path:
 
 
 def policy_path(workspace: Workspace, output: str, resume: bool, name: Literal["pi_sup", "pi_rl"]) -> Path:
-    """Where imitation (``pi_sup``) or refinement (``pi_rl``) writes its policy, without suffix; resuming without a name means the newest
-    run of that kind. Raises UsageError when there is none."""
+    """Where imitation (``pi_sup``) or refinement (``pi_rl``) writes its policy, without suffix; resuming without a name means the run
+    of that kind that was written last; both may lie in one folder. Raises UsageError when there is none."""
     if output:
         path = workspace.resolve(output, cwd=Path.cwd())
         return path.with_name(path.name.removesuffix(".safetensors"))
     base = workspace.models / "league"
     if not resume:
         return base / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") / name
-    refined = {file.parent for file in base.glob("*/runner_*.npz")}  # both keep checkpoints, refinement its worlds as well
-    runs = sorted(refined if name == "pi_rl" else {file.parent for file in base.glob("*/checkpoint_epoch_*.safetensors")} - refined)
+    from league.imitate import imitations
+    from league.refine_resume import refinements
+
+    checkpoints_of = refinements if name == "pi_rl" else imitations
+    runs: list[tuple[int, Path]] = []
+    for folder in {file.parent for file in base.glob("*/checkpoint_*.safetensors")}:
+        if there := checkpoints_of(folder):
+            runs.append((max(path.with_name(f"{path.name}.safetensors").stat().st_mtime_ns for path in there), folder))
     if not runs:
         work = "refinement" if name == "pi_rl" else "imitation"
         raise UsageError(f"--resume: no run of {work} in {base}; start one without --resume, or name it with --output")
-    return runs[-1] / name
+    return max(runs)[1] / name
 
 
 @contextlib.contextmanager
