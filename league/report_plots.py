@@ -32,6 +32,8 @@ _COLOURS: Final = ("#2f6fb0", "#e2a03f", "#4f9d69", "#b5532a", "#7a5ba6", "#5b8a
 _MOST_NAMES: Final = 40
 """Players whose names fit beside the heat map."""
 _MOST_DIGITS: Final = 30
+_FEWEST_GAMES: Final = 5
+"""Of a pair that a map without digits shows: what one or two tell is only noise there."""
 _MOST_RATED: Final = 60
 """Rows of the plot of ratings."""
 _BAD_TO_GOOD: Final = ("#b22234", "#e89aa0", "#f4f4f4", "#8fb4e6", "#2468be")
@@ -122,10 +124,18 @@ def _short() -> Any:
 def _payoffs(figure: Any, report: Report) -> None:
     """Players by rating, so that strength runs down the diagonal; digits where they can be read."""
     names, matrix = report.payoffs()
+    grey = "never met"
+    if len(names) > _MOST_DIGITS:
+        grey = f"met fewer than {_FEWEST_GAMES} times"
+        place = {name: k for k, name in enumerate(names)}
+        for row in report.pairs:
+            if row.wins + row.draws + row.losses < _FEWEST_GAMES:
+                i, j = place[row.a], place[row.b]
+                matrix[i, j] = matrix[j, i] = np.nan
     order = sorted(range(len(names)), key=lambda k: -report.ratings[names[k]].value if names[k] in report.ratings else 0.0)
     names, matrix = [names[k] for k in order], matrix[np.ix_(order, order)]
     axis = figure.subplots()
-    axis.set_title("Row ranks above column, %;\nstrongest first; grey: never met", loc="left")
+    axis.set_title(f"Row ranks above column, %;\nstrongest first; grey: {grey}", loc="left")
     colours: Any = import_module("matplotlib.colors").LinearSegmentedColormap.from_list("payoff", _BAD_TO_GOOD).with_extremes(bad="#e4e4e4")
     image = axis.imshow(100 * matrix, cmap=colours, vmin=0, vmax=100)
     figure.colorbar(image, ax=axis, shrink=0.6, label="%")
