@@ -8,6 +8,7 @@ moved anywhere. ``promoted.json`` names the policy that flies and those before i
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ PROMOTED: Final = "promoted.json"
 @dataclass(frozen=True, slots=True)
 class RunInfo:
     """One training run of one level. ``written_ns``: when its best model was, or its folder while it has none. ``unfinished``: how far it
-    came, when it was stopped before its end; such a run may have a best model all the same."""
+    has come, while it is not at its end: it is at work, or was stopped; such a run may have a best model all the same."""
 
     level: str
     name: str
@@ -93,6 +94,19 @@ def _differs_in_case_only(folder: Path) -> bool:
     return folder.parent.is_dir() and any(path.name.casefold() == folder.name.casefold() for path in folder.parent.iterdir())
 
 
+def _as_listed(base: Path, name: str) -> str:
+    """The name of a folder as it is spelt where it lies: Windows and macOS find it under any case of the letters."""
+    names = [path.name for path in base.iterdir()]
+    if name in names or not (base / name).is_dir():
+        return name
+    return next((one for one in names if one.casefold() == name.casefold()), name)
+
+
+def _is_path(text: str) -> bool:
+    """Whether what was said is a path; else it is a name, whatever lies in the present folder."""
+    return text.startswith(".") or "/" in text or os.sep in text
+
+
 def list_runs(workspace: Path, level: Level | None = None) -> list[RunInfo]:
     """All training runs by level, the one written last at the end of its level."""
     found: list[RunInfo] = []
@@ -119,7 +133,7 @@ def _run_info(level: Level, path: Path) -> RunInfo:
 
 
 def _unfinished(run: Path) -> str:
-    """How far a run came that can be gone on with, by the card of its newest checkpoint; empty for one that came to its end."""
+    """How far a run has come that is not at its end, by the card of its newest checkpoint; empty for one that came to its end."""
     for path in checkpoints(run):
         try:
             card = read_card(path)
@@ -128,7 +142,7 @@ def _unfinished(run: Path) -> str:
             early = bool(patience) and epoch - int(state["best_epoch"]) >= patience
         except (CheckpointError, KeyError, TypeError, ValueError):
             continue
-        return "" if epoch >= epochs or early else f"stopped after epoch {epoch} of {epochs}"
+        return "" if epoch >= epochs or early else f"epoch {epoch} of {epochs} so far"
     return ""
 
 
@@ -185,7 +199,8 @@ def list_policies(workspace: Path) -> list[PolicyInfo]:
     base = models_dir(workspace) / "policies"
     if not base.is_dir():
         return []
-    flying = promoted_name(workspace)
+    promoted = promoted_name(workspace)
+    flying = promoted and _as_listed(base, promoted)
     return [_policy_info(p, p.name == flying) for p in sorted(base.iterdir()) if p.is_dir() and not p.name.startswith(".")]
 
 
@@ -218,19 +233,19 @@ def trained_with(folder: Path) -> dict[str, bool]:
 
 
 def resolve_policy(workspace: Path, name: str = "") -> Path:
-    """The folder of a policy: a path to a bundle, a name in the workspace, or the promoted one when ``name`` is empty."""
-    if name:
-        as_path = Path(name)
-        if (as_path / POLICY_CARD).is_file():
+    """The folder of a policy: a name in the workspace, else a path to a bundle; the promoted one, which lies in the workspace, when
+    ``name`` is empty."""
+    promoted = "" if name else promoted_name(workspace)
+    if wanted := name or promoted:
+        as_path, inside = Path(wanted), models_dir(workspace) / "policies" / wanted
+        if inside.is_dir() and not _is_path(wanted):
+            return inside
+        if not promoted and (as_path / POLICY_CARD).is_file():
             return as_path
-        inside = models_dir(workspace) / "policies" / name
         if inside.is_dir():
             return inside
         known = ", ".join(p.name for p in list_policies(workspace)) or "none yet"
-        raise CheckpointError(f"policy {name}: no such bundle; known: {known}")
-    promoted = promoted_name(workspace)
-    if promoted:
-        return resolve_policy(workspace, promoted)
+        raise CheckpointError(f"policy {wanted}: no such bundle; known: {known}")
     policies = [p for p in list_policies(workspace) if not p.problem]
     if not policies:
         raise CheckpointError(f"{models_dir(workspace)}: no policy yet; record some play and run: secondseat train all")
@@ -269,20 +284,21 @@ def promoted_name(workspace: Path) -> str:
 
 
 def promote(workspace: Path, name: str) -> str:
-    """Let this policy fly from now on. Raises CheckpointError when it is not a whole bundle of the workspace."""
+    """Let this policy, a name or a path, fly from now on. Raises CheckpointError when it is not a whole bundle of the workspace."""
     base = models_dir(workspace) / "policies"
-    if (Path(name) / POLICY_CARD).is_file() and Path(name).resolve().parent != base.resolve():
+    path = Path(name).resolve() if _is_path(name) and (Path(name) / POLICY_CARD).is_file() else None
+    if path is not None and path.parent != base.resolve():
         raise CheckpointError(
             f"{name}: lies outside this workspace, where a promoted policy must lie; copy that folder into {base} and promote it by its "
             f"name, or let it fly from where it is: secondseat fly --policy {name}"
         )
-    folder = base / check_name(Path(name).name if (Path(name) / POLICY_CARD).is_file() else name)
+    folder = base / check_name(path.name if path is not None else name)
     if not folder.is_dir():
         known = ", ".join(p.name for p in list_policies(workspace)) or "none yet"
         elsewhere = "one that lies elsewhere flies by its folder: secondseat fly --policy FOLDER"
         raise CheckpointError(f"policy {name}: there is none of that name in {base}; known: {known}; {elsewhere}")
-    name = folder.name
-    info = _policy_info(folder, False)
+    name = _as_listed(base, folder.name)
+    info = _policy_info(base / name, False)
     if info.problem:
         raise CheckpointError(info.problem)
     history = _history(workspace)

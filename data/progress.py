@@ -27,7 +27,7 @@ def is_note(progress: Progress) -> bool:
 
 def note_text(progress: Progress) -> str:
     """A remark, with the part of the work that it is of."""
-    part = progress.stage.rpartition(" ")[0]
+    part = progress.stage.rpartition(" ")[0].removesuffix(":")
     return f"{part}: {progress.message}" if part else progress.message
 
 

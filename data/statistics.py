@@ -8,7 +8,6 @@ too is left out of them.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from data.copies import SAME_PLAY as SAME_PLAY
 from data.copies import Copy, Origin, made_from_others
 from data.copies import copies as copies_of
 from data.hindsight import label_modes
@@ -37,8 +37,6 @@ ONE_MODE: Final = 0.95
 SLOW: Final = 0.8
 MANY_GAPS: Final = 0.2
 FEW_ROWS: Final = 200
-SAME_PLAY: Final = "the same play as"
-"""How the words of a copy begin that was made from nothing, but lies there twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class SessionStatistics:
 
     @property
     def origin(self) -> Origin:
-        return Origin(frozenset(self.made_of), self.first_ns, self.last_ns, self.clock)
+        return Origin(frozenset(self.made_of), self.first_ns, self.last_ns, self.clock, self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int =
     names = input_names(metadata.profile)
     per_tick = np.diff(steps.track_offsets)
     actors = np.bincount(steps.actor, minlength=len(ACTOR_KINDS))
-    origin = Origin.of(metadata, steps.time_ns)
+    origin = Origin.of(metadata, steps)
     gaps_ns = [(gap.end_ns or gap.start_ns) - gap.start_ns for gap in metadata.gaps]
     found = SessionStatistics(
         id=name,
@@ -154,7 +152,7 @@ def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int =
         empty_ticks=int((per_tick == 0).sum()),
         gaps=len(metadata.gaps),
         gap_s=sum(gaps_ns) / 1e9,
-        fingerprint=_fingerprint(steps),
+        fingerprint=origin.fingerprint,
         made_of=tuple(sorted(origin.originals)),
         clock=origin.clock,
         first_ns=origin.first_ns,
@@ -164,23 +162,15 @@ def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int =
 
 
 def copies(sessions: Sequence[SessionStatistics]) -> dict[str, Copy]:
-    """Which of the sessions hold play of others of them: those that training leaves out for that, those without ticks made from others,
-    and of the rest those with the same play as an earlier one under another name."""
+    """Which of the sessions hold play of others of them: those that training leaves out for that, and those without ticks that were made
+    from others."""
     found = copies_of({s.id: s.origin for s in sessions if s.ticks})
     unseen = {s.id for s in sessions if not s.ticks}
-    found |= {name: copy for name, copy in made_from_others({s.id: s.origin.originals for s in sessions}).items() if name in unseen}
-    rest = duplicates([s for s in sessions if s.id not in found])
-    return found | {copy: Copy((before,), f"{SAME_PLAY} {before}") for before, copy in rest}
+    return found | {name: copy for name, copy in made_from_others({s.id: s.origin for s in sessions}).items() if name in unseen}
 
 
 def copies_text(count: int) -> str:
     return f"{count} {'copy' if count == 1 else 'copies'}"
-
-
-def duplicates(sessions: Sequence[SessionStatistics]) -> list[tuple[str, str]]:
-    """Pairs of sessions that hold the same play: the earlier one, and its copy."""
-    first: dict[str, str] = {}
-    return [(before, s.id) for s in sessions if s.ticks and (before := first.setdefault(s.fingerprint, s.id)) != s.id]
 
 
 def _onsets_in(steps: Steps, usable: list[tuple[int, int]]) -> NDArray[np.int64]:
@@ -201,15 +191,6 @@ def _idle(steps: Steps, usable: list[tuple[int, int]]) -> NDArray[np.bool_]:
         after = np.searchsorted(times[acts], times, side="right") + 1
         out.append(np.diff(edges)[np.minimum(after, len(edges) - 1) - 1] > IDLE_S * 1e9)
     return np.concatenate(out) if out else np.zeros(0, np.bool_)
-
-
-def _fingerprint(steps: Steps) -> str:
-    """Equal for the same play, wherever and under whatever name it lies."""
-    digest = hashlib.sha256()
-    since_ms = (steps.time_ns - (steps.time_ns[0] if len(steps) else 0)) // 1_000_000
-    for values in (since_ms, steps.action_xy, steps.onset_codes, steps.track_boxes):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _oddities(found: SessionStatistics, metadata: Metadata) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from data.profile import ARENA_PROFILE
+from engine.scoreboard_figures import PlayKind
 from engine.scores import Interval, difference_interval, episodes_needed
 
 FOLDER: Final = Path("logs") / "evaluations"
@@ -18,6 +19,8 @@ PICTURES: Final = "pixels"
 """The rung that sees what is drawn."""
 LEARNT_FROM: Final = "learnt from"
 HELD_OUT: Final = "held out"
+UNTOLD: Final = "not told"
+"""Of play that was not kept by name."""
 FEWEST: Final = 5
 """Episodes a side that a verdict takes: of fewer, the scatter that an interval rests on is itself hardly known."""
 
@@ -66,9 +69,17 @@ class Kept:
         return next((words for words in (LEARNT_FROM, HELD_OUT) if f"({words})" in self.play), "")
 
     @property
-    def recorded(self) -> bool:
-        """Whether its levels were judged on recordings, which are named by their time; else on fresh play of a demonstrator."""
-        return self.play[:8].isdigit()
+    def play_kind(self) -> PlayKind:
+        """The kind of that play. Evaluations of older versions do not tell it: recordings are named by their time there."""
+        kind = self.levels.get("play_kind")
+        if kind == "unseen" or kind == "recordings":
+            return kind
+        return "" if not self.play else "recordings" if self.play[:8].isdigit() else "unseen"
+
+    @property
+    def judged_on(self) -> str:
+        """The kind of play, and what the policy had of it, in a word or two: ``play`` names it."""
+        return self.known_play or {"recordings": "recordings", "unseen": "unseen play", "": UNTOLD}[self.play_kind]
 
     @property
     def unusual_look(self) -> str:

@@ -66,7 +66,8 @@ class DemoResult:
 def run_demo(workspace: Path, report: Report, settings: DemoSettings | None = None) -> DemoResult:
     """Record, train, fly and score in ``workspace``; the result is kept as ``<workspace>/demo.json``.
 
-    Raises ValueError for an unknown look, and whatever a phase raises; what was finished before stays in the workspace.
+    Raises ValueError for an unknown look, and whatever a phase raises, KeyboardInterrupt when stopped; what was finished before stays in
+    the workspace.
     """
     asked = settings or DemoSettings()
     from league.arena.looks import look_named
@@ -100,13 +101,17 @@ def run_demo(workspace: Path, report: Report, settings: DemoSettings | None = No
     at += _SHARES["record"]
 
     with clock.phase("train"):
-        from engine.training import train_levels
+        from engine.training import TrainingStopped, train_levels
 
-        trained = train_levels(
-            workspace, "all", part(report, at, _SHARES["train"], "2 of 3 training: "), quick=True, seed=asked.seed, epochs=asked.epochs
-        )
-    if trained.interrupted or trained.policy is None:
-        raise KeyboardInterrupt
+        training = part(report, at, _SHARES["train"], "2 of 3 training: ")
+        try:
+            trained = train_levels(workspace, "all", training, quick=True, seed=asked.seed, epochs=asked.epochs)
+        except TrainingStopped as stopped:  # its own words say how a training goes on, but a demo does not
+            kept = ", ".join(("the recorded play", *stopped.trained.runs))
+            text = f"the demo was stopped in its training; kept in {workspace}: {kept}"
+            report(Progress("note", at, message=text))
+            raise KeyboardInterrupt(text) from None
+    assert trained.policy is not None  # all three levels were trained
     at += _SHARES["train"]
 
     with clock.phase("fly"):

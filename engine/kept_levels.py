@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast
 
+from engine import scoreboard_figures
+
 Level = Literal["mode", "target", "action"]
 Unit = Literal["share", "px"]
 NAN: Final = float("nan")
@@ -258,8 +260,7 @@ def lag_sweep(levels: Mapping[str, Any]) -> dict[int, float]:
 
 def best_lag(levels: Mapping[str, Any]) -> int | None:
     """The ticks by which it acts later than the demonstrator; None without a sweep that tells."""
-    sweep = {lag: value for lag, value in lag_sweep(levels).items() if value > 0}
-    return max(sweep, key=lambda lag: (sweep[lag], -abs(lag))) if sweep else None
+    return scoreboard_figures.best_lag(lag_sweep(levels))
 
 
 def others(levels: Mapping[str, Any], level: Literal["mode", "target", "action"]) -> list[tuple[str, float]]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from data.features import UNKNOWN_MODE
 from data.hindsight import label_modes, label_targets
+from data.labels import TARGET_ROLES
 from data.schema import NO_TARGET
 from data.steps import Steps, input_names
 from data.track_lookup import click_rows, clicked_tracks, padded, scale, self_positions, under_point
@@ -84,7 +85,8 @@ def judge(
     second_run: SecondRun | None = None,
     report: Report = ignore,
 ) -> Scoreboard:
-    """Judge a policy on sessions it has not learnt from. Raises ValueError when there is nothing to judge on."""
+    """Judge a policy on sessions it has not learnt from: fresh play of a demonstrator, which can play it again (``second_run``), or
+    recordings. ``play``: what they are called. Raises ValueError when there is nothing to judge on."""
     parts = [(i, a, b) for i, steps in enumerate(sessions) for a, b in stretches(steps) if b - a >= LEAST_ROWS]
     rows = sum(b - a for _, a, b in parts)
     if not rows:
@@ -104,6 +106,7 @@ def judge(
         policy=policy.name,
         play=play,
         minutes=sum(float(s.steps.time_ns[s.stop - 1] - s.steps.time_ns[s.start]) for s in said) / 60e9,
+        play_kind="recordings" if second_run is None else "unseen",
         mode=_mode_figures(said) if policy.brains.has_strategist else None,
         target=_target_figures(said) if policy.brains.has_tactician else None,
         actions={told: _action_figures(policy, said, told) for told in said[0].actions},
@@ -181,7 +184,7 @@ def _target_figures(said: Sequence[_Said]) -> TargetFigures:
         true = s.targets[s.target_rows]
         answers = {
             "policy": s.target_chosen,
-            "nearest": _nearest(s.steps, s.target_rows, ("enemy", "loot")),
+            "nearest": _nearest(s.steps, s.target_rows, TARGET_ROLES),
             "enemy": _nearest(s.steps, s.target_rows, ("enemy",)),
             "before": np.concatenate([[NO_TARGET], true[:-1]]),
         }

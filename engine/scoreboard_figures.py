@@ -6,10 +6,13 @@ No figure stands alone. Shares are 0..1; what could not be measured is NaN here 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
+PlayKind = Literal["", "unseen", "recordings"]
+"""What play was judged on: fresh play of a demonstrator, or what lies in the workspace; empty: it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ class ActionFigures:
 
 @dataclass(frozen=True, slots=True)
 class Scoreboard:
-    """``actions`` by what the Executor was told of the target: "predicted" (as in flight), "dropped", "true".
+    """``play`` in words, ``play_kind``: of which kind it is. ``actions`` by what the Executor was told of the target: "predicted" (as
+    in flight), "dropped", "true".
 
     ``lag_sweep``: F1 of left clicks in the very tick, by the ticks that the policy's are moved back. ``causality``: the share
     of points that move when the pictures are swapped and the cursor stays; near 0 for a copycat.
@@ -121,6 +125,7 @@ class Scoreboard:
     policy: str
     play: str
     minutes: float
+    play_kind: PlayKind = ""
     mode: ModeFigures | None = None
     target: TargetFigures | None = None
     actions: dict[str, ActionFigures] = field(default_factory=dict[str, ActionFigures])
@@ -128,13 +133,19 @@ class Scoreboard:
     causality: float = float("nan")
 
     @property
-    def best_lag(self) -> int:
-        """The ticks by which the policy acts later than the demonstrator; negative: sooner; 0 where neither clicked."""
-        known = {lag: f1 for lag, f1 in self.lag_sweep.items() if np.isfinite(f1)}
-        return max(known, key=lambda lag: (known[lag], -abs(lag)), default=0)
+    def best_lag(self) -> int | None:
+        """As ``best_lag`` tells it of the sweep."""
+        return best_lag(self.lag_sweep)
 
     def to_json(self) -> dict[str, Any]:
         return _plain(dataclasses.asdict(self) | {"best_lag": self.best_lag})
+
+
+def best_lag(sweep: Mapping[int, float]) -> int | None:
+    """The ticks by which the policy acts later than the demonstrator (negative: sooner), by its ``lag_sweep``; None where no click of
+    the one met one of the other, or nothing was measured."""
+    met = {lag: f1 for lag, f1 in sweep.items() if f1 > 0}
+    return max(met, key=lambda lag: (met[lag], -abs(lag)), default=None)
 
 
 def _plain(value: Any) -> Any:
@@ -143,4 +154,4 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, tuple | list):
         return [_plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -22,7 +22,7 @@ from data.settings import Preset, TrainingSettings, amount_of
 from data.steps import Steps
 from engine.runtime.progress import Progress, Report, ignore
 from engine.training_notes import noting, warnings_in
-from engine.training_runs import bundle, detector_files, finished, policy_folder, policy_of, rules_of, run_dirs, tidy
+from engine.training_runs import bundle, detector_files, finished, kept, policy_folder, policy_of, reached, rules_of, run_dirs, tidy
 
 Perturbed = Literal["with", "without"]
 FINISHED: Final = ("saved", "recovered")
@@ -148,7 +148,7 @@ def named_sessions(
                 if len(steps):
                     steps, words = _perturbed(steps, session.metadata.perturbed, perturbed)
                     left_out += [f"{info.id}: {words}"] if words else []
-                    loaded[info.id] = steps, Origin.of(session.metadata, steps.time_ns)
+                    loaded[info.id] = steps, Origin.of(session.metadata, steps)
                     rules[info.id] = session.metadata.details.get("rules_version")
                 else:
                     left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")
@@ -239,12 +239,16 @@ def train_levels(
     for note in notes:
         forward(Progress("note", 0.0, message=note))
     detector = detector_files(profile, workspace)
+    before = {one: reached(run) for one, run in runs.items()}
     try:
         done = _train(named, wanted, runs, policy_folder(target, asked.name), detector, asked, training, forward)
-    except KeyboardInterrupt:  # while data were made ready: nothing of the level is there yet
+    except KeyboardInterrupt:  # while data were made ready, or just as a level ended
         done = _Done({}, None, interrupted=True)
     finally:
         tidy(runs)
+    if done.interrupted:  # a level that could not say any more what it gave
+        silent = {one: kept(run) for one, run in runs.items() if one not in done.levels and reached(run) != before[one]}
+        done = replace(done, levels={one: r for one in wanted if (r := done.levels.get(one) or silent.get(one)) is not None})
     policy, missing = done.policy, tuple[str, ...]()
     if policy is None and not done.interrupted:
         models: dict[Level, Path] = {one: done.levels[one].best for one in wanted}

@@ -12,8 +12,8 @@ from data.progress import Progress, Report, is_note, note_text
 log = logging.getLogger(__name__)
 
 _PLAIN: Final = re.compile(
-    r"\d+ sessions, \d+ steps|\d+ examples; |windows: |windows of |learns from |preset |mixed precision: |resumed after epoch |"
-    r"stopped after epoch |stopped early: |[^ ]+: \d+ perturbed stretches .* are learnt from"
+    r"\d+ sessions, \d+ steps|\d+ examples; |windows: |windows of |learns from |preset |mixed precision: |goes on with |"
+    r"resumed after epoch |stopped after epoch |stopped early: |[^ ]+: \d+ perturbed stretches .* are learnt from"
 )
 """How remarks begin that are figures for whoever wants to know. Every other one is a warning: a new kind is never missed."""
 

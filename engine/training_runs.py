@@ -71,8 +71,9 @@ def tidy(runs: Mapping[Level, Path]) -> None:
 
 
 def finished(run: Path, loop: LoopSettings) -> Result | None:
-    """What a run gave that has nothing left to learn by these settings, and has its best model in full; None when it can go on."""
-    from trainers.loop import Result
+    """What a run gave that has nothing left to learn by these settings, and has its best model in full; None when it can go on, or was
+    made with other settings, which whoever would go on with it refuses by name."""
+    from trainers.loop import Result, changed_settings
 
     newest = _newest(run)
     if newest is None:
@@ -83,10 +84,28 @@ def finished(run: Path, loop: LoopSettings) -> Result | None:
         epoch, patience = int(state["epoch"]), loop.patience
         whole = read_card(last)["epoch"] == epoch and _written_ns(best) >= _written_ns(last)  # the best one is completed after the last
         figures = dict(read_card(best)["figures"])
+        changed = changed_settings(newest[1]["settings"], loop)
         over = epoch >= loop.epochs or bool(patience and epoch - int(state["best_epoch"]) >= patience)
     except (CheckpointError, OSError, KeyError, TypeError, ValueError):
         return None
-    return Result(run, best, epoch, figures) if whole and over else None
+    return Result(run, best, epoch, figures) if whole and over and not changed else None
+
+
+def reached(run: Path) -> tuple[Path, int] | None:
+    """A run's newest checkpoint and when it was written (ns): after a stop it tells whether anything was learnt."""
+    newest = _newest(run)
+    return (newest[0], _written_ns(newest[0])) if newest is not None else None
+
+
+def kept(run: Path) -> Result | None:
+    """What a run has in its folder that was stopped before its trainer could say what it gave; None when it has no checkpoint."""
+    from trainers.loop import Result
+
+    newest = _newest(run)
+    if newest is None:
+        return None
+    state = cast("dict[str, Any]", newest[1].get("state") or {})
+    return Result(run, run / "best_model", int(newest[1].get("epoch") or 0), dict(state.get("best_figures") or {}), interrupted=True)
 
 
 def policy_of(target: Path, models: Mapping[Level, Path]) -> Path | None:

@@ -32,6 +32,8 @@ from trainers.run_log import Figures, RunLog
 KEPT_CHECKPOINTS: Final = 3
 _MADE_FOR: Final = ("level", "feature_version", "rules_version", "modes", "keys", "classes")
 """What a card says of what the network is for: where one of these differs a run is not gone on with."""
+_FREE: Final = ("epochs", "device", "checkpoints", "mixed_precision")
+"""Settings that may differ when a run is gone on with."""
 Batch = dict[str, Tensor]
 
 
@@ -118,7 +120,8 @@ def fit(
     finish: Callable[[], dict[str, Any]] = dict,
 ) -> Result:
     """Train ``task.network``. ``card`` goes into every checkpoint; ``finish`` gives more of it for the best model (tuned
-    thresholds). ``stop`` is asked between batches, and Ctrl-C does the same: what the last whole epoch gave is kept.
+    thresholds). ``stop`` is asked between batches, and Ctrl-C does the same: what the last whole epoch gave is kept. A Ctrl-C while the
+    best model is completed, after the last epoch, is a stop too; ``resume`` then completes it.
 
     Raises TrainingError when there is nothing to learn from, on a loss that is not finite, and when memory runs out; CheckpointError
     when what it would go on from was made of other recordings or with other settings.
@@ -188,14 +191,16 @@ def fit(
     if interrupted and state.epoch == 0:
         notes.append("stopped before the first epoch was whole: no model was written")
         return Result(run_dir, best, 0, {}, True, tuple(notes))
-    save(run_dir / "last_model", tensors_of(network), {**card, "epoch": state.epoch, "settings": asdict(settings)})
-    load_network(network, best)
-    network.eval()
-    with torch.no_grad():
-        extra = finish()
-    save(
-        best, tensors_of(network), {**card, "epoch": state.best_epoch, "settings": asdict(settings), "figures": state.best_figures, **extra}
-    )
+    filled = {**card, "settings": asdict(settings)}
+    try:
+        save(run_dir / "last_model", tensors_of(network), {**filled, "epoch": state.epoch})
+        load_network(network, best)
+        network.eval()
+        with torch.no_grad():
+            extra = finish()
+        save(best, tensors_of(network), {**filled, "epoch": state.best_epoch, "figures": state.best_figures, **extra})
+    except KeyboardInterrupt:  # the last epoch's checkpoint is there, and the best model without what ``finish`` gives
+        interrupted = True
     if interrupted:
         notes.append(f"stopped after epoch {state.epoch}; go on with --resume")
     return Result(run_dir, best, state.epoch, state.best_figures, interrupted, tuple(notes))
@@ -330,8 +335,7 @@ def _differences(before: dict[str, Any], card: Mapping[str, Any], settings: Loop
     names = (*_MADE_FOR, "profile", "split", "normaliser", "recipe")
     now: dict[str, Any] = json.loads(json.dumps({name: card.get(name) for name in names}))
     theirs, recipe = before.get("recipe") or {}, now["recipe"] or {}
-    free = ("epochs", "device", "checkpoints", "mixed_precision")
-    pairs = {k: (before["settings"].get(k), v) for k, v in asdict(settings).items() if k not in free}
+    pairs = changed_settings(before["settings"], settings)
     pairs |= {k: (theirs.get(k), v) for k, v in recipe.items()} | {k: (before.get(k), now[k]) for k in _MADE_FOR}
     pairs["profile"] = (before.get("profile") or {}).get("name"), (now["profile"] or {}).get("name")
     found = [f"{name}: made with {old}, here {new}" for name, (old, new) in pairs.items() if old != new]
@@ -340,6 +344,12 @@ def _differences(before: dict[str, Any], card: Mapping[str, Any], settings: Loop
     if not _close(before.get("normaliser"), now["normaliser"]):
         found.append("normaliser: of other play")
     return found
+
+
+def changed_settings(before: Mapping[str, Any], settings: LoopSettings) -> dict[str, tuple[Any, Any]]:
+    """The settings for which a run that was made with ``before`` is not gone on with, each as it was and as it would be."""
+    pairs = {name: (before.get(name), value) for name, value in asdict(settings).items() if name not in _FREE}
+    return {name: (old, new) for name, (old, new) in pairs.items() if old != new}
 
 
 def _close(before: Any, now: Any) -> bool:
@@ -370,6 +380,7 @@ __all__ = [
     "Result",
     "Task",
     "TrainingError",
+    "changed_settings",
     "checkpoints",
     "fit",
     "ignore",

@@ -22,6 +22,7 @@ from torch.nn import functional as F
 from data.checkpoint import make_card
 from data.features import SET_TRACKS, UNKNOWN_MODE, Normaliser, SetInputs, set_context_features, set_features, set_inputs
 from data.hindsight import label_modes, label_targets
+from data.labels import TARGET_ROLES
 from data.schema import NO_TARGET
 from data.steps import Steps
 from data.track_lookup import ClickLog
@@ -251,7 +252,7 @@ def _examples(
     profile = sessions[0].profile
     found: dict[str, list[NDArray]] = {k: [] for k in ("tracks", "present", "context", "labels", "modes", "mode_label", "nearest")}
     variants = modes[0].shape[1] if modes else 2
-    preys = [i for i, c in enumerate(profile.classes) if c.role in ("enemy", "loot")]
+    preys = [i for i, c in enumerate(profile.classes) if c.role in TARGET_ROLES]
     first_class = next((i for i, f in enumerate(set_features(profile)) if f.name.startswith("class.")), 0)
     for part in parts:
         steps = sessions[part.session]

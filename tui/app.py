@@ -374,7 +374,7 @@ class SecondseatApp(TalkingApp):
             return "", ""
         from data.models import flier_of
 
-        who = flier_of(self.runs.policies)
+        who = flier_of(self.runs.policies, self.runs.promoted)
         return who.name, who.newer
 
     def remember_pane(self, pane_id: str) -> None:

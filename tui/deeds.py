@@ -95,6 +95,7 @@ def _ask_to_fly(app: SecondseatApp, flies: str, newer: str) -> None:
     chosen = params.get("policy")
     newer = "" if chosen else newer
     name = chosen or (f"The policy {flies}" if flies else "The promoted policy")
+    whole = bool(chosen) or not flies or any(policy.name == flies and not policy.problem for policy in app.runs.policies)
 
     def fly(dry_run: bool) -> None:
         app.send("arm", then=lambda: app.send("fly"), dry_run=dry_run, **params)
@@ -103,7 +104,8 @@ def _ask_to_fly(app: SecondseatApp, flies: str, newer: str) -> None:
         app,
         "Arm and fly",
         [
-            f"{name} will move the pointer and press keys in:",
+            *([] if whole else [f"{name} is promoted, but it is gone or broken."]),
+            f"{f'{name} will' if whole else 'It would'} move the pointer and press keys in:",
             f"  {window}",
             *([f"{newer} is newer, and flies only when it is promoted."] if newer else []),
             f"Touch a key or the mouse and it hands back. {app.registry['stop_all'].key_text()} stops it.",

@@ -44,6 +44,8 @@ class RunWatcher:
         """The newest run of each level."""
         self.policies: tuple[PolicyInfo, ...] = ()
         """All policies, the newest first."""
+        self.promoted = ""
+        """The name of the policy that was promoted, though its bundle be gone; empty: none was, or it cannot be read."""
         self._policies_seen: tuple[object, ...] = ()
         self.picture: Picture | None = None
         self.version = 0
@@ -116,15 +118,15 @@ class RunWatcher:
             return
         self._policies_seen = seen
         if seen[0] is None:
-            self.policies = ()
+            self.policies, self.promoted = (), ""
             return
         from data.checkpoint import CheckpointError
-        from data.models import list_policies
+        from data.models import list_policies, promoted_name
 
         try:
-            found = list_policies(models.parent)
+            found, self.promoted = list_policies(models.parent), promoted_name(models.parent)
         except (CheckpointError, OSError):  # arming says what is wrong with it
-            found = []
+            found, self.promoted = [], ""
         self.policies = tuple(sorted(found, key=lambda policy: (policy.created, policy.name), reverse=True))
 
     def draw(self) -> bool:

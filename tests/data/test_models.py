@@ -102,8 +102,8 @@ def test_runs_are_listed_with_their_figures_or_problem(tmp_path: Path) -> None:
     assert all(r.figures == {"val_loss": 0.5} for r in runs if r.has_model)
 
 
-def test_a_run_that_was_stopped_says_how_far_it_came(tmp_path: Path) -> None:
-    for name, epoch, best, patience in (("stopped", 3, 3, 0), ("whole", 60, 40, 0), ("early", 20, 10, 10)):
+def test_a_run_that_is_not_at_its_end_says_how_far_it_has_come(tmp_path: Path) -> None:
+    for name, epoch, best, patience in (("short", 3, 3, 0), ("whole", 60, 40, 0), ("early", 20, 10, 10)):
         run = new_run(tmp_path, "executor", name)
         state, settings = {"epoch": epoch, "best_epoch": best}, {"epochs": 60, "patience": patience}
         for file in ("best_model", f"checkpoint_epoch_{epoch}"):
@@ -112,7 +112,7 @@ def test_a_run_that_was_stopped_says_how_far_it_came(tmp_path: Path) -> None:
                 {"w": np.zeros(2, np.float32)},
                 make_card("executor", ARENA_PROFILE, epoch=epoch, state=state, settings=settings),
             )
-    assert {r.name: r.unfinished for r in list_runs(tmp_path)} == {"stopped": "stopped after epoch 3 of 60", "whole": "", "early": ""}
+    assert {r.name: r.unfinished for r in list_runs(tmp_path)} == {"short": "epoch 3 of 60 so far", "whole": "", "early": ""}
 
 
 def test_who_flies_and_what_is_newer_is_told(tmp_path: Path) -> None:
@@ -135,6 +135,40 @@ def test_promoting_what_lies_elsewhere_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"lies outside this workspace.*secondseat fly --policy"):
         promote(tmp_path / "ws", str(there))
     assert promote(tmp_path / "ws", str(models_dir(tmp_path / "ws") / "policies" / "one")) == "one"
+
+
+def test_a_name_of_the_workspace_goes_before_what_lies_in_the_present_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = bundle(tmp_path / "ws", "best")
+    for name in ("best", "gone"):
+        shutil.copytree(bundle(tmp_path / "other", name), tmp_path / "here" / name)
+    monkeypatch.chdir(tmp_path / "here")
+    assert resolve_policy(tmp_path / "ws", "best") == ours
+    assert promote(tmp_path / "ws", "best") == "best"
+    with pytest.raises(CheckpointError, match="lies outside this workspace"):
+        promote(tmp_path / "ws", "./best")
+    assert resolve_policy(tmp_path / "ws", "./best") == resolve_policy(tmp_path, "best") == Path("best")
+    (models_dir(tmp_path / "ws") / "promoted.json").write_text('{"history": ["gone"]}')
+    with pytest.raises(CheckpointError, match="policy gone: no such bundle; known: best"):
+        resolve_policy(tmp_path / "ws")
+
+
+def test_the_present_folder_can_be_promoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bundle(tmp_path, "best"))
+    assert promote(tmp_path, ".") == promoted_name(tmp_path) == "best"
+
+
+def test_a_promoted_name_is_spelt_as_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle(tmp_path, "best")
+    is_dir = Path.is_dir
+
+    def any_case(path: Path, **how: bool) -> bool:
+        return is_dir(path.with_name("best") if path.name == "BEST" else path, **how)
+
+    monkeypatch.setattr(Path, "is_dir", any_case)  # as Windows and macOS find it
+    assert promote(tmp_path, "BEST") == promoted_name(tmp_path) == "best"
+    for written, flies in (("BEST", True), ("other/best", False)):
+        (models_dir(tmp_path) / "promoted.json").write_text(json.dumps({"history": [written]}))
+        assert [p.promoted for p in list_policies(tmp_path)] == [flies]
 
 
 def test_the_run_written_last_is_last_whatever_its_name(tmp_path: Path) -> None:

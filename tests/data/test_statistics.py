@@ -11,7 +11,7 @@ import pytest
 
 from data.metadata import Clock, Metadata, Rates, Stretch
 from data.profile import ARENA_PROFILE
-from data.statistics import SessionStatistics, Statistics, copies, duplicates, steps_statistics
+from data.statistics import SessionStatistics, Statistics, copies, steps_statistics
 from data.steps import Steps
 from data.vocabulary import ACTOR_KINDS, MODES
 from data.windows import Part, Split, window_count
@@ -126,13 +126,13 @@ def test_what_is_odd_is_said_with_its_figure() -> None:
 
 
 def test_the_total_adds_up_and_copies_are_named() -> None:
-    sessions = [figures(session(20, seed=seed), 20) for seed in (1, 2)]
-    again = dataclasses.replace(figures(session(20, seed=2), 20), id="copy")
+    sessions = [dataclasses.replace(figures(session(20, seed=seed), 20), id=f"play {seed}") for seed in (1, 2)]
+    again = dataclasses.replace(figures(session(20, seed=2), 20), id="play 2 again")
     total = Statistics((*sessions, again)).total()
     assert (total.ticks, total.windows) == (800, sum(s.windows for s in sessions))
     assert total.keys == {"mouse_left": 40}
     assert total.id == "2 sessions without 1 copy"
-    assert duplicates([*sessions, again]) == [("one", "copy")]
+    assert {name: copy.words for name, copy in copies([*sessions, again]).items()} == {"play 2 again": "the same play as play 2"}
     assert all(a.fingerprint != b.fingerprint for a, b in itertools.pairwise(sessions))
 
 

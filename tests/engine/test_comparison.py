@@ -175,16 +175,32 @@ def test_of_two_looks_only_what_sees_no_picture_is_compared(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("play", "known", "recorded"),
+    ("play", "known", "kind"),
     [
-        ("unseen play of the expert, perception emulated", "", False),
-        ("", "", False),
-        ("20261128T100000Z_play_mine", "", True),
-        ("20261128T100000Z_play_mine, 20261128T110000Z_play_mine (learnt from)", "learnt from", True),
-        ("20261128T100000Z_play_mine (held out)", "held out", True),
-        ("20261128T100000Z_play_mine (held out), 20261128T110000Z_play_mine (learnt from)", "learnt from", True),
+        ("unseen play of the expert, perception emulated", "", "unseen"),
+        ("", "", ""),
+        ("20261128T100000Z_play_mine", "", "recordings"),
+        ("20261128T100000Z_play_mine, 20261128T110000Z_play_mine (learnt from)", "learnt from", "recordings"),
+        ("20261128T100000Z_play_mine (held out)", "held out", "recordings"),
+        ("20261128T100000Z_play_mine (held out), 20261128T110000Z_play_mine (learnt from)", "learnt from", "recordings"),
     ],
 )
-def test_what_the_policy_knew_of_the_play_is_told(play: str, known: str, recorded: bool) -> None:
+def test_what_the_policy_knew_of_the_play_is_told(play: str, known: str, kind: str) -> None:
     made = Kept("id", "p", 2, None, None, None, None, (), {"play": play})
-    assert (made.known_play, made.recorded) == (known, recorded)
+    assert (made.known_play, made.play_kind) == (known, kind)
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({"play": "unseen play of the expert, perception emulated"}, "unseen play"),
+        ({"play": "20261128T100000Z_play_mine"}, "recordings"),
+        ({"play": "first evening", "play_kind": "recordings"}, "recordings"),
+        ({"play": "first evening (held out)", "play_kind": "recordings"}, "held out"),
+        ({"play": "20261128 by the expert", "play_kind": "unseen"}, "unseen play"),
+        ({"play": ""}, "not told"),
+        ({}, "not told"),
+    ],
+)
+def test_the_kind_of_play_is_told_as_it_was_kept(levels: dict[str, str], said: str) -> None:
+    assert Kept("id", "p", 2, None, None, None, None, (), dict(levels)).judged_on == said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from engine import kept_levels
 from engine.comparison import read_evaluations
+from engine.scoreboard_figures import Scoreboard
 from engine.scoreboard_page import draw_kept
 from tests.support.evaluations import keep, levels
 
@@ -54,6 +56,16 @@ def test_details_of_the_levels() -> None:
     sure = kept_levels.sureness(made, "mode")
     assert sure is not None
     assert sum(sure.count) == 299
+
+
+@pytest.mark.parametrize(
+    ("sweep", "best"),
+    [({}, None), ({0: float("nan")}, None), ({-1: 0.0, 0: 0.0, 1: 0.0}, None), ({-1: 0.5, 0: 0.0, 2: 0.5}, -1), ({0: 0.2, 3: 0.4}, 3)],
+)
+def test_the_lag_of_what_was_judged_and_of_what_was_kept_is_one(sweep: dict[int, float], best: int | None) -> None:
+    board = Scoreboard("p", "made up", 1.0, lag_sweep=sweep)
+    made = json.loads(json.dumps(board.to_json(), allow_nan=False))
+    assert board.best_lag == made["best_lag"] == kept_levels.best_lag(made) == best
 
 
 def test_numbers_that_are_not_known_by_name_are_not_lost() -> None:

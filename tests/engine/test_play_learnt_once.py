@@ -1,7 +1,9 @@
-"""The same play never stands on both sides of the split: of two cuts of one recording that overlap one is left out, and said."""
+"""The same play never stands on both sides of the split: of two cuts of one recording that overlap one is left out, and said; so is a
+plain copy, and what was joined when the rest of it is gone."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from data.copies import Origin, copies
@@ -52,3 +54,56 @@ def test_replays_of_one_recording_are_the_same_play() -> None:
     pieces = [Origin(frozenset({"a", "r"}), start, start + 4, ("replay r",)) for start in (0, 5)]
     assert list(copies({"r1": replay, "r2": again})) == ["r2"]
     assert copies({"p0": pieces[0], "p1": pieces[1]}) == {}
+
+
+def test_a_plain_copy_of_a_session_is_learnt_from_once(tmp_path: Path) -> None:
+    original, other = record(tmp_path), record(tmp_path)
+    folder = tmp_path / "sessions" / original
+    again = folder.with_name(f"{original} - copy")
+    shutil.copytree(folder, again)
+    found, told = named_sessions(tmp_path, "arena")
+    assert list(found) == sorted([original, other])
+    assert told == [f"{again.name}: the same play as {original}, which is learnt from already"]
+
+
+def test_of_a_copy_and_what_others_know_by_name_the_latter_is_kept() -> None:
+    """Else the play would be learnt from in the copy and in what was joined too."""
+    sessions = {
+        "a copy of b": Origin(frozenset(), 0, 60, fingerprint="play"),
+        "b": Origin(frozenset(), 0, 60, fingerprint="play"),
+        "m": Origin(frozenset({"a", "b"}), 0, 600, ("a", "b"), "both"),
+    }
+    assert list(copies(sessions)) == ["a copy of b", "b"]
+
+
+def test_what_was_joined_is_no_copy_while_a_part_of_it_is_gone(tmp_path: Path) -> None:
+    first, second = record(tmp_path), record(tmp_path)
+    joined = merge(tmp_path, [first, second]).id
+    found, told = named_sessions(tmp_path, "arena")
+    assert list(found) == sorted([first, second])
+    assert told == [f"{joined}: made from {', '.join(sorted([first, second]))}, which are learnt from already"]
+    trash(tmp_path, first)
+    found, told = named_sessions(tmp_path, "arena")
+    assert list(found) == [joined]
+    assert told == [f"{second}: holds 2 s of the same play as {joined}, which is learnt from already"]
+
+
+def test_a_part_that_is_gone_may_be_there_through_what_it_was_made_of(tmp_path: Path) -> None:
+    a, b, c = (record(tmp_path) for _ in range(3))
+    joined = merge(tmp_path, [a, b]).id
+    more = merge(tmp_path, [joined, c]).id
+    trash(tmp_path, joined)
+    assert list(named_sessions(tmp_path, "arena")[0]) == sorted([a, b, c])
+    trash(tmp_path, a)
+    assert list(named_sessions(tmp_path, "arena")[0]) == [more]
+
+
+def test_a_cut_of_what_was_joined_is_a_copy_of_it_alone(tmp_path: Path) -> None:
+    first, second = record(tmp_path), record(tmp_path)
+    joined = merge(tmp_path, [first, second]).id
+    piece = cut(tmp_path, joined, 0.0, 1.0).id
+    for name in (first, second):
+        trash(tmp_path, name)
+    found, told = named_sessions(tmp_path, "arena")
+    assert list(found) == [joined]
+    assert told == [f"{piece}: holds 1 s of the same play as {joined}, which is learnt from already"]

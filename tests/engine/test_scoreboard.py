@@ -67,7 +67,7 @@ def test_a_policy_that_does_what_the_player_did_gets_full_marks(bundle: Path) ->
         assert (click.f1, click.exact, click.true, click.predicted) == (1.0, 1.0, 20, 20)
         assert (click.precision, click.recall) == (1.0, 1.0)
         assert np.isnan([click.second_run, click.second_run_exact, figures.second_run_px, figures.second_run_lands]).all()
-    assert board.best_lag == 0
+    assert (board.best_lag, board.play_kind) == (0, "recordings")
     assert board.lag_sweep[0] == 1.0
     assert board.causality > 0.8
     assert list(board.actions["true"].onsets) == ["mouse_left"]  # nothing else was ever pressed
@@ -149,6 +149,7 @@ def test_the_second_run_is_judged_as_the_policy_is(bundle: Path) -> None:
         return [Again(part.onsets(row), MODES.index("FIGHT"), int(targets[i]), points[i]) for i, row in enumerate(rows)]
 
     board = judge(load_policy(bundle), [steps], "made up", late)
+    assert board.play_kind == "unseen"
     mode, target, action = board.mode, board.target, board.actions["predicted"]
     assert mode is not None
     assert target is not None

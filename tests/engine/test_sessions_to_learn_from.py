@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +17,19 @@ from engine.training import NothingToLearn, load_sessions
 from league.arena.skirmish import RULES_VERSION
 from tests.support.sessions import FRAME_NS, START_NS, frame, step
 
+TAKES = count(1)
+
 
 def record(workspace: Path, profile: GameProfile = ARENA_PROFILE, rules: int | None = RULES_VERSION, perturbed: bool = False) -> str:
-    """60 steps, of which 20 to 29 may be perturbed."""
+    """60 steps, of which 20 to 29 may be perturbed, of play that no other session holds."""
     details = {} if rules is None else {"rules_version": rules}
     source = Source(kind="arena", description="skirmish")
     writer = SessionWriter.create(workspace, "play", profile, source, 30.0, (64, 48), start_ns=START_NS, details=details)
+    take = next(TAKES)
     for number in range(60):
+        said = step(number)
         writer.write_frame(frame(number))
-        writer.write_step(step(number))
+        writer.write_step(replace(said, action=replace(said.action, x=take / 10_000)))
     if perturbed:
         writer.mark("perturbed", START_NS + 20 * FRAME_NS + 5_000_000, START_NS + 30 * FRAME_NS + 5_000_000)
     writer.close("saved")

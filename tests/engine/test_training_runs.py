@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 from data.checkpoint import CheckpointError, make_card, read_card, save
 from data.models import LEVELS, Level, models_dir, promoted_name, read_policy
 from data.profile import ARENA_PROFILE, GameProfile
+from data.settings import TrainingSettings, amount_of
 from engine import work
-from engine.training import Trained, TrainingStopped, train_levels
+from engine.training import Trained, TrainingStopped, TrainOptions, level_settings, train_levels
 from league.arena.skirmish import RULES_VERSION
 from tests.engine.test_sessions_to_learn_from import record
 from trainers.loop import Result, TrainingError
@@ -189,9 +191,11 @@ def test_a_fresh_training_has_one_name_for_all_its_levels(tmp_path: Path, went_i
 
 
 def put_whole(workspace: Path, level: Level, name: str, epochs: int) -> Path:
-    """A run that came to its end."""
+    """A run that came to its end, of little play and by the settings as they come."""
     run = models_dir(workspace) / level / name
-    more = {"rules_version": RULES_VERSION, "state": {"epoch": epochs, "best_epoch": 1}, "name": name}
+    chosen = level_settings(TrainingSettings(), TrainOptions(epochs=epochs), amount_of(1.0), TrainingSettings().seed)[level]
+    state = {"epoch": epochs, "best_epoch": 1, "best_figures": {"f1": 0.5}}
+    more = {"rules_version": RULES_VERSION, "state": state, "settings": asdict(chosen.loop), "name": name}
     for file in (f"checkpoint_epoch_{epochs}", "last_model", "best_model"):
         epoch = 1 if file == "best_model" else epochs
         save(run / file, {"w": np.zeros(2, np.float32)}, make_card(level, ARENA_PROFILE, epoch=epoch, figures={"f1": 0.5}, **more))
@@ -206,6 +210,7 @@ def test_going_on_with_all_three_never_mixes_two_trainings(tmp_path: Path, went_
     trained = train_levels(tmp_path, "all", resume=True)
     assert {folder.name for folder in went_into.values()} == {"ctl"}
     assert "goes on with ctl" in trained.notes
+    assert "goes on with ctl" not in trained.warnings()
 
 
 def test_all_three_do_not_go_on_with_a_training_of_one_level(tmp_path: Path, went_into: dict[str, Path]) -> None:
@@ -234,6 +239,19 @@ def test_a_finished_run_is_not_trained_again_and_makes_no_second_policy(tmp_path
     assert went_into == {}
     train_levels(tmp_path, "executor", resume=True, name="ctl", epochs=5)
     assert went_into["executor"].name == "ctl"
+
+
+@pytest.mark.parametrize("other", [{"lr": 0.5}, {"batch_size": 7}, {"seed": 9}, {"quick": True}])
+def test_other_settings_are_not_passed_over_since_a_run_is_finished(
+    other: dict[str, Any], tmp_path: Path, went_into: dict[str, Path]
+) -> None:
+    record(tmp_path)
+    put_whole(tmp_path, "executor", "ctl", 4)
+    trained = train_levels(tmp_path, "executor", resume=True, name="ctl", **{"epochs": 4, **other})
+    assert (went_into["executor"].name, trained.finished) == ("ctl", False)  # whose trainer refuses it by name
+    went_into.clear()
+    assert train_levels(tmp_path, "executor", resume=True, name="ctl", epochs=3, device="cpu").finished
+    assert went_into == {}
 
 
 def test_a_run_whose_best_model_was_not_completed_goes_on(tmp_path: Path, went_into: dict[str, Path]) -> None:
@@ -291,6 +309,37 @@ def test_a_stop_is_told_as_one_wherever_it_falls(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("trainers.executor.train", interrupt)
     with pytest.raises(TrainingStopped, match="stopped before anything new was learnt"):
         train_levels(tmp_path, "executor")
+
+
+@pytest.mark.parametrize("level", ["executor", "all"])
+def test_a_stop_that_a_level_could_not_tell_any_more_is_told_by_its_folder(
+    level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trainers.all import AllResult
+
+    first: Level = "executor" if level == "executor" else "strategist"
+
+    def late(*rest: Any, **more: Any) -> Any:
+        put_whole(tmp_path, first, "ctl", 4)
+        if level == "all":
+            return AllResult({}, None, interrupted=True)
+        raise KeyboardInterrupt
+
+    record(tmp_path)
+    monkeypatch.setattr("trainers.executor.train", late)
+    monkeypatch.setattr("trainers.all.train_all", late)
+    with pytest.raises(TrainingStopped, match="stopped; what was trained is kept, go on with --resume") as stopped:
+        train_levels(tmp_path, level, name="ctl")
+    trained = stopped.value.trained
+    assert (trained.runs, trained.figures) == ({first: models_dir(tmp_path) / first / "ctl"}, {first: {"f1": 0.5}})
+
+    def early(*rest: Any, **more: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trainers.executor.train", early)
+    monkeypatch.setattr("trainers.all.train_all", early)
+    with pytest.raises(TrainingStopped, match="stopped before anything new was learnt"):  # what was there is not of this training
+        train_levels(tmp_path, level, name="ctl", resume=True, epochs=9)
 
 
 def test_remarks_of_every_level_are_in_the_log_and_warnings_are_told_apart(

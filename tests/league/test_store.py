@@ -236,7 +236,10 @@ def test_a_journal_grows_and_is_cut_back(tmp_path: Path) -> None:
     journal.append([{"n": 3}])
     with journal.path.open("a") as file:
         file.write('{"n": 4')  # killed in the middle of a line
-    assert read_journal(journal.path) == ([{"n": 1}, {"n": 2}, {"n": 3}], ["matches.jsonl: its last line, 4, is torn, or still being written, and is left out"])
+    assert read_journal(journal.path) == (
+        [{"n": 1}, {"n": 2}, {"n": 3}],
+        ["matches.jsonl: its last line, 4, is torn, or still being written, and is left out"],
+    )
     assert "1 lines after it are played again" in journal.cut(size)
     journal.append([{"n": 5}])
     assert [json.loads(line)["n"] for line in journal.path.read_text().splitlines()] == [1, 2, 5]

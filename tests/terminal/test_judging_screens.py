@@ -19,7 +19,7 @@ def test_the_screens_open_by_their_keys_and_follow_the_size(tmux: Tmux, tmp_path
     workspace = tmp_path / "ws"
     some(workspace)
     for number in range(3):
-        folder = write_session(workspace, 30)
+        folder = write_session(workspace, 30 + number)  # of the same play one would count
         folder.rename(folder.with_name(f"2026112{number}T203100Z_play_arena"))
     trash(workspace, "20261122T203100Z_play_arena")
     tmux.open(f"{face(tmp_path)} workspace={workspace}")
@@ -35,7 +35,7 @@ def test_the_screens_open_by_their_keys_and_follow_the_size(tmux: Tmux, tmp_path
     tmux("send-keys", "-t", "a", "c")
     tmux.wait_for("Not enough evidence that either flies better")
     tmux("send-keys", "-t", "a", "S")
-    tmux.wait_for("windows 2 = the sum over 2 sessions")
+    tmux.wait_for("= the sum over 2 sessions")
     tmux("send-keys", "-t", "a", "B")
     tmux.wait_for("20261122T203100Z_play_arena")
     tmux("send-keys", "-t", "a", "u")

@@ -59,3 +59,15 @@ def test_ctrl_c_while_a_level_speaks_for_the_one_below_is_a_stop(tmp_path: Path,
     result = run(tmp_path, lambda progress: None)
     assert (result.interrupted, result.policy) == (True, None)
     assert set(result.levels) == {"strategist", "tactician"}
+
+
+def test_ctrl_c_in_the_last_step_of_a_level_is_a_stop_that_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import trainers.loop
+
+    def interrupt(*rest: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainers.loop, "load_network", interrupt)
+    result = run(tmp_path, lambda progress: None)
+    assert (result.interrupted, result.policy) == (True, None)
+    assert {level: done.epochs > 0 for level, done in result.levels.items()} == {"strategist": True}

@@ -95,6 +95,29 @@ def test_stop_and_resume_repeat_the_straight_run_exactly(tmp_path: Path) -> None
         np.testing.assert_array_equal(values, load(tmp_path / "b" / "last_model").tensors[name])
 
 
+@pytest.mark.parametrize("where", ["finish", "load_network", "save"])
+def test_ctrl_c_after_the_last_epoch_is_a_stop_that_resuming_completes(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import trainers.loop
+
+    def interrupt(*rest: object) -> dict[str, object]:
+        raise KeyboardInterrupt
+
+    def interrupt_last(path: Path, *rest: object) -> None:
+        if path.name == "last_model":
+            raise KeyboardInterrupt
+        save(path, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        if where != "finish":
+            patched.setattr(trainers.loop, where, interrupt_last if where == "save" else interrupt)
+        stopped = fit(Line(), SETTINGS, tmp_path, {"level": "line"}, finish=interrupt if where == "finish" else dict)
+    assert (stopped.interrupted, stopped.epochs, stopped.notes[-1]) == (True, 6, "stopped after epoch 6; go on with --resume")
+    assert stopped.figures["val_loss"] > 0
+    resumed = fit(Line(), SETTINGS, tmp_path, {"level": "line"}, resume=True, finish=lambda: {"threshold": 0.5})
+    assert (resumed.interrupted, resumed.epochs, resumed.figures) == (False, 6, stopped.figures)
+    assert load(tmp_path / "best_model").card["threshold"] == 0.5
+
+
 def test_a_torn_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path: Path) -> None:
     run(tmp_path / "a")
     run(tmp_path / "c", stop_in=5)

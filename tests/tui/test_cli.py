@@ -248,7 +248,9 @@ def test_a_stopped_training_is_no_success_and_its_warnings_are_read(
 
 
 def test_models_are_listed_with_who_flies_and_what_is_unfinished(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from data.checkpoint import make_card, save
     from data.models import new_run, promote
+    from data.profile import ARENA_PROFILE
     from tests.data.test_models import bundle
 
     bundle(here / "ws", "older")
@@ -256,10 +258,14 @@ def test_models_are_listed_with_who_flies_and_what_is_unfinished(here: Path, cap
     card = bundle(here / "ws", "newer") / "policy.json"
     card.write_text(json.dumps({**json.loads(card.read_text()), "created": "2999-01-01T00:00:00Z"}))
     new_run(here / "ws", "tactician", "empty")
+    come = make_card("executor", ARENA_PROFILE, state={"epoch": 3, "best_epoch": 3}, settings={"epochs": 60, "patience": 0})
+    save(new_run(here / "ws", "executor", "long") / "checkpoint_epoch_3", {}, come)
     assert cli.main(["models", "list", "--workspace", "ws"]) == 0
     told = capsys.readouterr().out
     assert "older flies; newer is newer: secondseat models promote newer lets it fly" in told
     assert "unfinished: no epoch was finished" in told
+    assert "unfinished: epoch 3 of 60 so far" in told
+    assert "stopped" not in told, "it may be at work"
     assert "no such file" not in told
     assert cli.main(["models", "promote", "zz", "--workspace", "ws"]) == 1
     assert "policy zz: there is none of that name in" in capsys.readouterr().err

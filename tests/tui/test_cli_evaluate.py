@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,12 +12,14 @@ import pytest
 from data.checkpoint import read_card
 from data.models import models_dir
 from data.profile import ARENA_PROFILE
+from engine.policy import load_policy
+from engine.scoreboard import judge
 from engine.scoreboard_figures import Scoreboard
 from tests.support.policies import as_if_of, train_tiny
 from tests.support.sessions import write_play
 from tests.trainers.synthetic import session
 from tui import cli
-from tui.commands.evaluate import confusion_lines, sweep_lines
+from tui.commands.evaluate import _say_levels, confusion_lines, sweep_lines
 
 MINE = ARENA_PROFILE.model_copy(update={"name": "mine"})
 
@@ -49,6 +53,8 @@ def told(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tu
 def test_a_policy_is_flown_and_judged_in_plain_text(
     workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for module in ("engine.lockstep", "engine.pixels"):
+        import_module(module)  # whose defaults are to be the usual ones, for tests to come
     monkeypatch.setattr("league.arena.skirmish.EPISODE_TICKS", 40)
     name = write_play(workspace, session(8, seed=31))
     out, err = told(
@@ -100,6 +106,17 @@ def test_the_sweep_is_a_line_of_figures_under_their_ticks() -> None:
     assert figures[ticks.index(" 0 ") - 2 :].startswith("1.00")
     assert len(ticks) == len(figures) <= 80
     assert sweep_lines(Scoreboard("p", "x", 1.0).lag_sweep) == []
+
+
+@pytest.mark.parametrize(
+    ("f1", "said"),
+    [(0.0, "none no click of the policy met one of the demonstrator"), (0.4, "+2 ticks F1 there 0.40")],
+)
+def test_how_late_it_clicks_is_told_where_a_click_met_one(f1: float, said: str, bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    board = judge(load_policy(bundle), [session(8, seed=31)], "made up")
+    _say_levels(dataclasses.replace(board, lag_sweep=dict.fromkeys(range(-4, 9), 0.0) | {2: f1}))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left click: late by")]
+    assert " ".join(line.split()) == f"left click: late by {said}"
 
 
 @pytest.mark.parametrize("more", [(), ("--minutes", "0"), ("--no-fly",)])

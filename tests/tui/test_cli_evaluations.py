@@ -95,11 +95,25 @@ def test_figures_from_play_that_it_learnt_from_are_marked(capsys: pytest.Capture
     value = json.loads(path.read_text())
     value["levels"]["play"] = "unseen play of the expert, perception emulated"
     path.write_text(json.dumps(value))
+    for name, play in (("silent", {}), ("renamed", {"play": "first evening", "play_kind": "recordings"})):
+        path = keep(tmp_path, f"2026112{5 if play else 6}T120000Z", name, rungs=("pixels",) if play else ("state",))
+        value = json.loads(path.read_text())
+        del value["levels"]["play"]
+        path.write_text(json.dumps(value | {"levels": value["levels"] | play}))
     _, said = run(capsys, tmp_path, "list")
     head, *rows = said.splitlines()
-    assert [row[head.index("judged on") :].strip() for row in rows] == ["learnt from", "recordings", "", "unseen play"]
+    assert [row[head.index("judged on") :].strip() for row in rows] == [
+        "learnt from",
+        "recordings",
+        "",
+        "unseen play",
+        "not told",
+        "recordings",
+    ]
     _, said = run(capsys, tmp_path, "list", "--json")
-    assert [kept["known_play"] for kept in json.loads(said)] == ["learnt from", "", "", ""]
+    assert [kept["known_play"] for kept in json.loads(said)] == ["learnt from", "", "", "", "", ""]
+    _, said = run(capsys, tmp_path, "compare", "silent", "renamed")
+    assert "\n  silent: not told\n  renamed: first evening\n" in said
 
 
 def test_few_episodes_are_no_verdict_and_it_is_said_how_many_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -302,7 +302,13 @@ async def test_what_was_played_by_other_rules_is_not_compared(tmp_path: Path) ->
 async def test_what_an_older_version_kept_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
     path = keep(tmp_path, "20261101T100000Z", "old")
     value = json.loads(path.read_text())
-    del value["levels"]["target"], value["levels"]["lag_sweep"], value["levels"]["mode"]["confusion"], value["seconds"]
+    del (
+        value["levels"]["play"],
+        value["levels"]["target"],
+        value["levels"]["lag_sweep"],
+        value["levels"]["mode"]["confusion"],
+        value["seconds"],
+    )
     value["levels"]["mode"]["calibration"] = None
     value["levels"]["mode"]["top_two"] = 0.912
     for rung in value["rungs"]:
@@ -318,6 +324,7 @@ async def test_what_an_older_version_kept_is_shown_as_far_as_it_goes(tmp_path: P
         assert "top two: 0.912" in lines
         assert "Tactician" not in lines
         assert "Reaction lag" not in lines
+        assert "Each level on 5.0 min of play (not told)" in lines
         assert "balanced accuracy" in lines
 
 

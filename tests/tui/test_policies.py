@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +52,21 @@ async def test_the_hint_and_the_question_name_the_policy_and_the_newer_one(tmp_p
         assert center.commands == []
         await pilot.press("escape")
         await until(lambda: app.flier == ("newer", ""))
+
+
+async def test_a_promoted_policy_that_is_gone_is_named_and_another_offered(tmp_path: Path) -> None:
+    center = with_policies(tmp_path)
+    shutil.rmtree(models_dir(tmp_path) / "policies" / "older")
+    async with face(center, size=(80, 24)) as (app, pilot, _):
+        await until(lambda: app.flier == ("older", "newer"))
+        await until(lambda: "Next: Trained. a flies older, not newer: promote it there first." in screen_text(app))
+        await pilot.press("a")
+        await until(lambda: "The policy older is promoted, but it is gone or broken." in screen_text(app))
+        assert "It would move the pointer and press keys in:" in screen_text(app)
+        assert "newer is newer, and flies only when it is promoted." in screen_text(app)
+        await pilot.press("p")
+        await until(lambda: "The policy newer will move the pointer" in screen_text(app))
+        assert promoted_name(tmp_path) == "newer"
 
 
 async def test_a_policy_is_promoted_in_the_list_of_runs(tmp_path: Path) -> None:

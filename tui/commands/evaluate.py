@@ -224,8 +224,10 @@ def _say_levels(board: Scoreboard) -> None:
         exactly = f"in the very tick {_figure(found.exact)}{_again(found.second_run_exact)}"
         counts = f"{found.true} pressed, {found.predicted} by the policy; {exactly}"
         rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), f"{_figure(found.even)} evenly{_again(found.second_run)}", counts))
+    late = board.best_lag
+    met = "no click of the policy met one of the demonstrator" if late is None else f"F1 there {_figure(board.lag_sweep[late])}"
     rows += [
-        ("left click: late by", f"{board.best_lag:+d} ticks", "", f"F1 there {_figure(board.lag_sweep[board.best_lag])}"),
+        ("left click: late by", "none" if late is None else f"{late:+d} ticks", "", met),
         ("causality", _figure(board.causality), "0 a copycat", "points that move when pictures are swapped"),
     ]
     say(table(("figure", "policy", "without skill", ""), rows))

@@ -41,7 +41,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
                     *(kept.id, kept.at, kept.policy, kept.rules_version or "", kept.episodes or ""),
                     *(_normalised(kept, rung) for rung in rungs or [""]),
                     *(shown(levels[level].value) if level in levels else "" for level in MAIN),
-                    _judged_on(kept) if levels else "",
+                    kept.judged_on if levels else "",
                 )
             )
         heads = ("id", "when (UTC)", "policy", "rules", "episodes", *(rungs or ["score"]), "mode", "target", "left click", "judged on")
@@ -103,13 +103,9 @@ def _normalised(kept: Kept, rung: str) -> str:
     return f"{found.normalised}{f', look {kept.unusual_look}' if rung == PICTURES and kept.unusual_look else ''}"
 
 
-def _judged_on(kept: Kept) -> str:
-    """What its levels were judged on, in a word or two: the play itself is named in ``compare``."""
-    return kept.known_play or ("recordings" if kept.recorded else "unseen play")
-
-
 def _say_levels(one: Kept, other: Kept) -> None:
     """The figures of the levels that both have; on one play each, so without a verdict."""
+    from engine.comparison import UNTOLD
     from engine.kept_levels import in_both, shown
 
     both = in_both(one.levels, other.levels)
@@ -118,7 +114,7 @@ def _say_levels(one: Kept, other: Kept) -> None:
         return
     say("each level, on one play each, without intervals: a hint, no verdict")
     for kept in (one, other):
-        say(f"  {kept.policy}: {kept.play or 'unseen play'}")
+        say(f"  {kept.policy}: {kept.play or UNTOLD}")
     rows = [
         (f"{a.level}: {a.name}", shown(a.value, a.unit), shown(b.value, b.unit), f"{b.value - a.value:+.{0 if a.unit == 'px' else 2}f}")
         for a, b in both

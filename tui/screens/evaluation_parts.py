@@ -46,8 +46,8 @@ def summed_up(kept: Kept) -> str:
 
 
 def played(kept: Kept) -> str:
-    """What its levels were judged on: ``5.0 min of unseen play``."""
-    minutes, play = number(kept.levels, "minutes"), printable(kept.play) or "unseen play"
+    """What its levels were judged on: ``5.0 min of unseen play of the expert``."""
+    minutes, play = number(kept.levels, "minutes"), printable(kept.play) or f"play ({kept.judged_on})"
     return f"{minutes:.1f} min of {play}" if math.isfinite(minutes) else play
 
 
