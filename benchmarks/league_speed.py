@@ -219,7 +219,7 @@ def main(argv: list[str] | None = None) -> int:
         "rows": {name: row._asdict() for name, row in found.items()},
     }
     RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"league_speed_{datetime.now(UTC):%Y-%m-%d}.json"
+    path = RESULTS / f"league_speed_{datetime.now(UTC):%Y-%m-%d_%H%M}.json"
     path.write_text(json.dumps(result, indent=2) + "\n")
     say(f"written: {path}\n")
     return 0
