@@ -233,7 +233,7 @@ def main() -> None:
         "load_average": os.getloadavg()[0],
         "results": results,
     }
-    path = options.out / f"actuator_{now:%Y-%m-%d}.json"
+    path = options.out / f"actuator_{now:%Y-%m-%d_%H%M}.json"
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"\nwritten: {path}")
 

@@ -190,7 +190,7 @@ def main() -> None:
         "gymnasium_cartpole_steps_per_cpu_s": cartpole,
         "scatter": found,
     }
-    path = options.out / f"arena_{now:%Y-%m-%d}.json"
+    path = options.out / f"arena_{now:%Y-%m-%d_%H%M}.json"
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"\nwritten: {path}")
 

@@ -224,7 +224,7 @@ def main() -> None:
         print(f"{what:<72} {value:>16}   {wanted}")
     folder = ROOT / "benchmarks" / "results"
     folder.mkdir(exist_ok=True)
-    path = folder / f"arena_view_{time.strftime('%Y-%m-%d')}.json"
+    path = folder / f"arena_view_{time.strftime('%Y-%m-%d_%H%M')}.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"written: {path.relative_to(ROOT)}")
 

@@ -191,7 +191,7 @@ def viewing(folder: Path, runtime: str, path: Path, rounds: int, measure: Callab
 def keep(report: dict[str, Any], arguments: argparse.Namespace) -> None:
     folder = ROOT / "benchmarks" / "results"
     folder.mkdir(exist_ok=True)
-    path = folder / f"attach_{time.strftime('%Y-%m-%d')}.json"
+    path = folder / f"attach_{time.strftime('%Y-%m-%d_%H%M')}.json"
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
     settings = {"runs": arguments.runs, "seconds": arguments.seconds, "rounds": arguments.rounds}
     path.write_text(json.dumps({"benchmark": "attach", "machine": machine, **settings, **report}, indent=1) + "\n", encoding="utf-8")

@@ -133,7 +133,8 @@ def main() -> None:
         baseline = judge_flights(plain, worlds[:1], options.ticks)
         show_flights("every find a track of its own", baseline)
 
-    date = datetime.now(UTC).date().isoformat()
+    now = datetime.now(UTC)
+    date = now.date().isoformat()
     result = {
         "date": date,
         "machine": {"system": platform.system(), "cores": os.cpu_count(), "python": platform.python_version()},
@@ -148,7 +149,7 @@ def main() -> None:
         "baseline": baseline,
     }
     options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / f"eyes_{date}.json"
+    path = options.out / f"eyes_{now:%Y-%m-%d_%H%M}.json"
     write_whole(path, (json.dumps(result, indent=1) + "\n").encode())
     print(f"written: {path}")
     if options.write_emulation:

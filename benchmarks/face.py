@@ -268,7 +268,7 @@ def main() -> int:
     record = {"benchmark": "face", "machine": machine, "load_1min": load, "results": {k: round(v, 2) for k, v in results.items()}}
     folder = ROOT / "benchmarks" / "results"
     folder.mkdir(exist_ok=True)
-    path = folder / f"face_{time.strftime('%Y-%m-%d')}.json"
+    path = folder / f"face_{time.strftime('%Y-%m-%d_%H%M')}.json"
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path.relative_to(ROOT)}")
     return 0

@@ -98,7 +98,7 @@ def main() -> None:
     record |= {"python": platform.python_version(), "runs": options.runs, "results": results}
     folder = ROOT / "benchmarks" / "results"
     folder.mkdir(exist_ok=True)
-    path = folder / f"first_paint_{time.strftime('%Y-%m-%d')}.json"
+    path = folder / f"first_paint_{time.strftime('%Y-%m-%d_%H%M')}.json"
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path.relative_to(ROOT)}")
 

@@ -156,7 +156,7 @@ def main(argv: list[str] | None = None) -> int:
         "frames_per_cpu_second": rates,
     }
     RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"league_learner_{datetime.now(UTC):%Y-%m-%d}.json"
+    path = RESULTS / f"league_learner_{datetime.now(UTC):%Y-%m-%d_%H%M}.json"
     path.write_text(json.dumps(result, indent=2) + "\n")
     sys.stdout.write(f"written: {path}\n")
     return 0

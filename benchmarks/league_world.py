@@ -173,7 +173,7 @@ def main() -> None:
         "repeats": options.repeats,
         "agent_steps_per_cpu_s": rows,
     }
-    path = options.out / f"league_world_{now:%Y-%m-%d}.json"
+    path = options.out / f"league_world_{now:%Y-%m-%d_%H%M}.json"
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"\nwritten: {path}")
 

@@ -206,7 +206,7 @@ def main() -> int:
         print(f"{name:22} {report[name]}")
     results = ROOT / "benchmarks" / "results"
     results.mkdir(exist_ok=True)
-    name = f"live_{arguments.source}{'_stall' if arguments.stall else ''}_{time.strftime('%Y%m%d')}.json"
+    name = f"live_{arguments.source}{'_stall' if arguments.stall else ''}_{time.strftime('%Y-%m-%d_%H%M')}.json"
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     (results / name).write_text(json.dumps({"machine": machine, **report}, indent=1) + "\n")
     return 0

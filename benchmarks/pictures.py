@@ -131,7 +131,7 @@ def main() -> None:
                 keep(name, playing(Path(folder), columns, rows_, options.seconds, ssh))
     record = {"benchmark": "pictures", "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cpus": os.cpu_count()}
     record |= {"load_1min": os.getloadavg()[0] if hasattr(os, "getloadavg") else None, "python": platform.python_version()}
-    path = ROOT / "benchmarks" / "results" / f"pictures_{time.strftime('%Y-%m-%d')}.json"
+    path = ROOT / "benchmarks" / "results" / f"pictures_{time.strftime('%Y-%m-%d_%H%M')}.json"
     path.write_text(json.dumps({**record, "results": results}, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path.relative_to(ROOT)}")
 

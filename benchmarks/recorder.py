@@ -331,7 +331,7 @@ def main() -> None:
     }
     folder = ROOT / "benchmarks" / "results"
     folder.mkdir(exist_ok=True)
-    path = folder / f"recorder_{time.strftime('%Y-%m-%d')}_{options.seconds:.0f}s.json"
+    path = folder / f"recorder_{time.strftime('%Y-%m-%d_%H%M')}_{options.seconds:.0f}s.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"written: {path.relative_to(ROOT)}")
 

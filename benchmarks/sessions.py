@@ -142,7 +142,7 @@ def main() -> None:
     }
     target = ROOT / "benchmarks" / "results"
     target.mkdir(exist_ok=True)
-    path = target / f"sessions_{time.strftime('%Y-%m-%d')}.json"
+    path = target / f"sessions_{time.strftime('%Y-%m-%d_%H%M')}.json"
     path.write_text(json.dumps(record_, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path.relative_to(ROOT)}")
 

@@ -187,7 +187,7 @@ def main() -> None:
         line(f"  {name}, velocity error px/s", [t["flights"]["classes"][name]["velocity_error_px_s"] for t in table.values()])
     now = datetime.now(UTC)
     text = json.dumps({"date": f"{now:%Y-%m-%d}", "trackers": table}, indent=1)
-    write_whole(options.out / f"tracking_{now:%Y-%m-%d}.json", text.encode())
+    write_whole(options.out / f"tracking_{now:%Y-%m-%d_%H%M}.json", text.encode())
 
 
 KINDS: Final[dict[str, type[Tracker]]] = {"tracker": Tracker, "every find a track": EveryFindATrack}

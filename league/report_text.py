@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from league.report import Proxy, Report
 
 _MOST_PAIRS: Final = 40
+_MOST_UNPLAYED: Final = 5
 
 
 def report_text(report: Report) -> str:
@@ -72,7 +73,9 @@ def _proxy(proxy: Proxy) -> str:
     told += f" ({proxy.source})"
     if found.newest_worst:
         told += f"; of the newest, apart, against {found.newest_worst}: {_share(found.newest)}"
-    return told + (f"; never met: {', '.join(found.unplayed)}" if found.unplayed else "")
+    left = len(found.unplayed) - _MOST_UNPLAYED
+    more = f" and {left} more" if left > 0 else ""
+    return told + (f"; never met: {', '.join(found.unplayed[:_MOST_UNPLAYED])}{more}" if found.unplayed else "")
 
 
 def best_response_text(told: Mapping[str, Any]) -> str:

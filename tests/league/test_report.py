@@ -248,6 +248,8 @@ def test_exploitability_leaves_the_newest_snapshot_apart(tmp_path: Path) -> None
     assert judged.found.worst == "main-1@0"
     assert judged.found.payoff.low == pytest.approx(0.451, abs=1e-3)
     assert judged.found.unplayed == ("main_exploiter-1@1", "main-1@1")
+    many = dataclasses.replace(report, proxies=(proxy._replace(found=proxy.found._replace(unplayed=tuple("abcdefgh"))),))
+    assert "never met: a, b, c, d, e and 3 more" in many.text()
 
 
 def test_payoffs_forget_as_the_live_ones_do() -> None:
