@@ -74,7 +74,9 @@ class LeagueRun:
     """Not in one process: actors play on while the learner learns, with weights that are one rollout older."""
     league: LeagueSettings = field(default_factory=LeagueSettings)
     losses: LossSettings = field(default_factory=LossSettings)
-    updates: UpdateSettings = field(default_factory=UpdateSettings)
+    updates: UpdateSettings = field(default_factory=lambda: UpdateSettings(learning_rate_end=1e-5, decay_frames=200_000_000))
+    """A learner's rate falls over as many frames of its life as a main gets in an hour on two cores; exploiters, who begin anew, keep a
+    fast one. (Where it stood at 1e-4 from 40 M frames on, a main was at its best after 60 M and wandered off: ``docs/log.md``.)"""
     elo: EloSettings = field(default_factory=EloSettings)
 
     def __post_init__(self) -> None:
@@ -116,7 +118,7 @@ class LeagueRun:
 
     def refuse_other(self, theirs: Mapping[str, Any]) -> None:
         """Raises LeagueError naming every setting that is another than the saved league's."""
-        mine = self.recipe()
+        mine, theirs = self.recipe(), {**theirs, "league": _whole(theirs.get("league", {}))}
         changed = [f"{name}: was {theirs.get(name)}, here {mine[name]}" for name in mine if theirs.get(name) != mine[name]]
         if changed:
             raise LeagueError(f"this league was begun with other settings. {'; '.join(changed)}. Go on with the same, or start a new one")
@@ -125,7 +127,7 @@ class LeagueRun:
 def run_of(recipe: Mapping[str, Any]) -> LeagueRun:
     """The run whose ``recipe`` was saved. Raises TypeError or ValueError when it is none."""
     values = dict(recipe)
-    league = dict(values.pop("league"))
+    league = _whole(values.pop("league"))
     return LeagueRun(
         **{name: value for name, value in values.items() if name not in ("losses", "updates", "elo")},
         league=LeagueSettings(**{**league, "payoff": PayoffSettings(**league["payoff"])}),
@@ -133,6 +135,11 @@ def run_of(recipe: Mapping[str, Any]) -> LeagueRun:
         updates=UpdateSettings(**values["updates"]),
         elo=EloSettings(**values["elo"]),
     )
+
+
+def _whole(league: Mapping[str, Any]) -> dict[str, Any]:
+    """The league's settings as plain values, with what leagues of before were played by in those that their state does not name."""
+    return {"one_opponent_share": 0.0, **league}
 
 
 def saved_run(folder: Path) -> LeagueRun:

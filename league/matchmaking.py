@@ -80,7 +80,10 @@ class LeagueSettings:
     """Payoff against a main below which a main exploiter turns to snapshots made by mains."""
     struggling_share: float = 0.5
     """How often it does then; by f_var."""
-    main_snapshot_frames: int = 2_000_000
+    one_opponent_share: float = 0.75
+    """Share of the matches against past players in which one of them flies all other seats, as it does where a main is judged; in the rest
+    each seat is drawn for itself. Of two seats there is but one opponent anyway."""
+    main_snapshot_frames: int = 5_000_000
     """Frames (agent-steps that count) between two snapshots of a main."""
     exploiter_least_frames: int = 1_000_000
     """Frames after which an exploiter's snapshot is taken at the earliest."""
@@ -210,7 +213,7 @@ class Matchmaker:
     # who plays whom
 
     def choose(self, learner: str, opponents: int = 1) -> Choice:
-        """Opponents for a match that ``learner`` learns from: all of one branch, each drawn for itself.
+        """Opponents for a match that ``learner`` learns from: all of one branch, one for all seats or each drawn for itself.
 
         In self-play they are the learner itself. Raises KeyError on an unknown learner, ValueError below one opponent.
         """
@@ -220,11 +223,12 @@ class Matchmaker:
         branches, rival = self._branches(me)
         asked = self._draw(me, branches)
         branch, players, weights = self._offer(me, asked, rival)
-        drawn = self._random.choice(len(players), size=opponents, p=weights)
+        alone = opponents > 1 and len(players) > 1 and bool(self._random.random() < self.settings.one_opponent_share)
+        drawn = self._random.choice(len(players), size=1 if alone else opponents, p=weights).tolist()
         for name, share in branches.items():
             me.asked[name] = me.asked.get(name, 0.0) + share
         me.seen[branch] = me.seen.get(branch, 0) + 1
-        return Choice(learner, tuple(players[i] for i in drawn), branch, asked)
+        return Choice(learner, tuple(players[i] for i in (drawn * opponents)[:opponents]), branch, asked)
 
     def _branches(self, me: Learner) -> tuple[dict[str, float], str]:
         """Shares of the branches of a learner just now, and the current main that an exploiter of mains is set on."""

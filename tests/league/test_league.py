@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from league.league import run_league
-from league.league_run import LeagueError, LeagueProgress, LeagueResult, LeagueRun
+from league.league_run import LeagueError, LeagueProgress, LeagueResult, LeagueRun, run_of
 from league.losses import UpdateSettings
 from league.matchmaking import LeagueSettings, Matchmaker
 from league.network import ActorCritic
@@ -275,6 +275,18 @@ def test_settings_that_differ_are_told_and_change_nothing(pi_sup: Path, whole: P
     for wrong in ({"rounds": 0}, {"ships": 9}, {"save_every_s": -1.0}, {"learner_updates": 0}):
         with pytest.raises(LeagueError, match=f"league run: {next(iter(wrong))}"):
             small(pi_sup, **wrong)
+
+
+def test_a_league_of_before_a_setting_was_there_goes_on_by_what_it_was_begun_with(pi_sup: Path, tmp_path: Path) -> None:
+    each_for_itself = replace(small(pi_sup).league, one_opponent_share=0.0)
+    begun = small(pi_sup, rounds=1, ships=3, league=each_for_itself)
+    run_league(begun, tmp_path)
+    saved = LeagueStore(tmp_path).load()
+    del saved.state["settings"]["league"]["one_opponent_share"]
+    assert run_of(saved.state["settings"]).league == each_for_itself
+    begun.refuse_other(saved.state["settings"])
+    with pytest.raises(LeagueError, match="one_opponent_share"):
+        replace(begun, league=replace(each_for_itself, one_opponent_share=0.75)).refuse_other(saved.state["settings"])
 
 
 # against a runner that decides by itself who wins

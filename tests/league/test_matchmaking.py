@@ -143,6 +143,27 @@ def test_a_league_exploiter_plays_all_past_players() -> None:
     assert all(len(c.opponents) == 3 for c in choices)
 
 
+def test_one_opponent_flies_all_other_seats_as_often_as_asked() -> None:
+    league = new_league(one_opponent_share=0.75)
+    for _ in range(30):
+        freeze(league, MAIN)
+    choices = [league.choose(MAIN, opponents=3) for _ in range(2000)]
+    past = [len(set(c.opponents)) == 1 for c in choices if c.branch == "pfsp"]
+    assert sum(past) / len(past) == pytest.approx(0.75, abs=0.05)
+    seen = Counter(c.opponents[0] for c in choices if c.branch == "pfsp")
+    assert len(seen) == 31
+    assert max(seen.values()) < 3 * min(seen.values())
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_each_seat_is_drawn_for_itself_or_none_is(share: float) -> None:
+    league = new_league(one_opponent_share=share)
+    for _ in range(30):
+        freeze(league, MAIN)
+    choices = [league.choose(LEAGUE, opponents=3).opponents for _ in range(200)]
+    assert (sum(len(set(opponents)) == 1 for opponents in choices) > 190) is bool(share)
+
+
 def test_the_mix_seen_is_the_mix_asked_within_two_hundred_matches() -> None:
     league = new_league(seed=7)
     freeze(league, EXPLOITER)
@@ -171,13 +192,13 @@ def test_the_mix_tells_what_fell_back() -> None:
 
 def test_a_main_is_frozen_every_so_many_frames_and_never_reset() -> None:
     league = new_league()
-    league.learnt(MAIN, 2 * M - 1)
+    league.learnt(MAIN, 5 * M - 1)
     assert not league.due(MAIN)
     league.learnt(MAIN, 1)
-    assert "2000000 frames" in league.due(MAIN)
+    assert "5000000 frames" in league.due(MAIN)
     play(league, MAIN, "main-1@0", wins=5)
     snapshot = league.take_snapshot(MAIN, "one")
-    assert (snapshot.id, snapshot.frames, snapshot.weights_hash, snapshot.parent) == ("main-1@1", 2 * M, "one", MAIN)
+    assert (snapshot.id, snapshot.frames, snapshot.weights_hash, snapshot.parent) == ("main-1@1", 5 * M, "one", MAIN)
     assert not league.learner(MAIN).reset_pending
     assert not league.due(MAIN)
     assert league.table.payoff(MAIN, "main-1@0") == 1.0
@@ -249,7 +270,7 @@ def test_a_league_exploiter_is_reset_a_quarter_of_the_time() -> None:
 
 
 def test_every_role_has_a_snapshot_after_its_limit() -> None:
-    league, random = new_league(seed=3), np.random.default_rng(0)
+    league, random = new_league(seed=3, main_snapshot_frames=2 * M), np.random.default_rng(0)
     for _ in range(200):
         for learner in league.learners:
             opponent = league.choose(learner).opponents[0]
@@ -369,6 +390,6 @@ def test_defaults_are_the_documented_ones() -> None:
     s = LeagueSettings()
     assert (s.main_self_play, s.main_pfsp, s.main_forgotten, s.pfsp_power) == (0.35, 0.5, 0.15, 2)
     assert (s.payoff.decay, s.payoff.prior, s.payoff.prior_games, s.forgotten_below) == (0.995, 0.5, 20, 0.5)
-    assert (s.main_snapshot_frames, s.exploiter_least_frames, s.exploiter_most_frames, s.exploiter_beats) == (2 * M, M, 4 * M, 0.7)
+    assert (s.main_snapshot_frames, s.exploiter_least_frames, s.exploiter_most_frames, s.exploiter_beats) == (5 * M, M, 4 * M, 0.7)
     assert (s.struggling_below, s.struggling_share) == (0.2, 0.5)
     assert (s.main_reset_share, s.main_exploiter_reset_share, s.league_exploiter_reset_share) == (0, 1, 0.25)

@@ -78,7 +78,7 @@ def run(
     mains: Annotated[int, typer.Option("--mains", min=1, max=16, help="main agents")] = 1,
     main_exploiters: Annotated[int, typer.Option("--main-exploiters", min=0, max=16)] = 1,
     league_exploiters: Annotated[int, typer.Option("--league-exploiters", min=0, max=16)] = 1,
-    snapshot_frames: Annotated[int, typer.Option("--snapshot-frames", min=1, help="frames between a main's snapshots")] = 2_000_000,
+    snapshot_frames: Annotated[int, typer.Option("--snapshot-frames", min=1, help="frames between a main's snapshots")] = 5_000_000,
     exploiter_frames: Annotated[
         tuple[int, int], typer.Option("--exploiter-frames", metavar="LEAST MOST", help="frames of an exploiter's life")
     ] = (1_000_000, 4_000_000),
