@@ -277,6 +277,13 @@ def slot_inputs(steps: Steps, rows: I64, index: TrackIndex | None = None, limit:
     return SlotInputs(slots, here, ids, boxes, context, own, steps.cursor[rows])
 
 
+def past_cursors(steps: Steps, rows: I64) -> F32:
+    """[R, L - 1, 2] where the cursor was 0.1 to 0.8 s (``LAGS_S``) before each row, in 0..1; where it is now, when that is not known."""
+    past = lag_rows(steps, rows, LAGS_S[1:])
+    then, now = steps.cursor[np.maximum(past, 0)], steps.cursor[rows][:, None]
+    return np.where((past >= 0)[..., None] & np.isfinite(then).all(-1, keepdims=True), then, now).astype(np.float32)
+
+
 class Normaliser:
     """Mean and scale of each feature of one input, fitted on the training split only.
 

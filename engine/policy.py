@@ -22,6 +22,7 @@ from data.features import (
     LAGS_S,
     UNKNOWN_MODE,
     Normaliser,
+    past_cursors,
     set_inputs,
     slot_inputs,
     summary_sequence,
@@ -192,6 +193,7 @@ class Policy:
             self._mode,
             target,
             self._going_on(inputs.ids[0], seen.time_ns),
+            past_cursors(steps, row) if self.brains.sees_past_cursors else None,
         )
         if cursor is not None:
             self._motor.cursor = cursor

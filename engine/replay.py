@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from data.features import UNKNOWN_MODE, set_inputs, slot_inputs, summary_sequence, summary_vectors
+from data.features import UNKNOWN_MODE, past_cursors, set_inputs, slot_inputs, summary_sequence, summary_vectors
 from data.schema import NO_TARGET
 from data.steps import Steps
 from data.track_lookup import ClickLog, TrackIndex
@@ -108,6 +108,7 @@ def replay_actions(
         seen = rows if pictures_of is None else pictures_of(rows)
         inputs = slot_inputs(steps, seen, index)
         slots, context = norms["slots"].apply(inputs.slots, inputs.present), norms["context"].apply(inputs.context)
+        past = past_cursors(steps, rows) if policy.brains.sees_past_cursors else None
         marked = (inputs.ids == targets[seen - start][:, None]) & inputs.present & (targets[seen - start] != NO_TARGET)[:, None]
         for i, row in enumerate(rows.tolist()):
             at, cursor = slice(i, i + 1), steps.cursor[row]
@@ -120,6 +121,7 @@ def replay_actions(
                 None if np.isnan(cursor).any() else (float(cursor[0]), float(cursor[1])),
                 int(modes[seen[i] - start]),
                 marked[at],
+                past=None if past is None else past[at],
             )
             points.append(look.point)
             chosen.append(int(inputs.ids[i, look.choice]) if look.choice < inputs.ids.shape[1] else NO_TARGET)

@@ -76,12 +76,14 @@ class ExecutorSettings:
     """The next ticks foretold at once, and flown by; one tick: no chunks."""
     way_point: bool = False
     """Foretell where the ship will be (``Horizons.way_s``) and take that as a goal."""
+    cursor_past: bool = False
+    """See where the cursor was, not only where it is: a past action, and so a way to copy instead of to play. For ablations."""
     hidden: tuple[str, ...] = ()
     """Features that the network does not get, by name or pattern (``*``): for ablations."""
 
     @property
     def extras(self) -> Extras:
-        return Extras(self.chunk.ticks, self.way_point)
+        return Extras(self.chunk.ticks, self.way_point, self.cursor_past)
 
     @property
     def key_ticks(self) -> int:
@@ -156,12 +158,12 @@ class ExecutorTask:
             if len(on_slot):
                 offset = F.smooth_l1_loss(seen.on_offset[on_slot, choice[on_slot]], batch["slot_offset"][on_slot], beta=0.3)
         with torch.no_grad():  # a choice and a place to aim at: nothing flows back through them
-            guess, guessed = network.choose(seen, batch["boxes"])
+            guess, guessed = network.choose(seen)
         chosen = torch.where(labelled & teach, choice, guess)
         aim = torch.where((labelled & teach)[:, None], batch["point"], guessed)
-        clicks, onsets, held = network.act(seen, chosen, aim, batch["cursor"], known)
+        clicks, onsets, held = network.act(seen, chosen, aim, batch["cursor"], known, batch.get("cursor_past"))
         intent = F.binary_cross_entropy_with_logits(seen.intent, batch["intent"])
-        click = F.binary_cross_entropy_with_logits(clicks, batch["click"], pos_weight=clicks.new_tensor(2.0))
+        click = F.binary_cross_entropy_with_logits(clicks, batch["click_soon"], pos_weight=clicks.new_tensor(2.0))
         keys = F.binary_cross_entropy_with_logits(onsets, batch["soon"], pos_weight=self._key_weights)
         down = F.binary_cross_entropy_with_logits(held, batch["held"])
         total = point + 0.5 * offset + intent + 2 * click + 10 * keys + down
@@ -183,10 +185,11 @@ class ExecutorTask:
                 batch |= {name: v[name][other] for name in ("slots", "present", "boxes", "own", "context")}
             target = torch.full_like(batch["choice"], -1) if drop_target else batch["target_slots"][:, variant]
             seen = self._see(batch, batch["modes"][:, variant], target)
-            choice, point = self.network.choose(seen, batch["boxes"])
-            clicks, onsets, _ = self.network.act(seen, choice, point, batch["cursor"], batch["cursor_known"])
+            choice, point = self.network.choose(seen)
+            hand = batch["cursor"], batch["cursor_known"], batch.get("cursor_past")
+            clicks, onsets, _ = self.network.act(seen, choice, point, *hand)
             if self.settings.chunk.ticks > 1:
-                _, foretold = self.network.foretell(seen, choice, point, batch["cursor"], batch["cursor_known"])
+                _, foretold = self.network.foretell(seen, choice, point, *hand)
                 clicks = onsets = foretold  # [B, N, I]: what it flies by
             values = (seen.log_p.exp(), choice, point, seen.intent.sigmoid(), clicks.sigmoid(), onsets.sigmoid())
             for name, value in zip(found, values, strict=True):
@@ -209,6 +212,8 @@ def _rows(seen: Seen, rows: Tensor) -> Seen:
         seen.context[rows],
         seen.log_p[rows],
         seen.on_offset[rows],
+        seen.on[rows],
+        seen.on_spread[rows],
         seen.beside[rows],
         seen.spread[rows],
         seen.intent[rows],
@@ -271,6 +276,7 @@ def train(
     if profile.mirrored and settings.augment != "off":
         both = {"slots": (features["slots"], slots), "context": (features["context"], context)}
         places = ("boxes", "own", "cursor", "point", *(("path",) if settings.chunk.ticks > 1 else ()))
+        places += ("cursor_past",) if settings.cursor_past else ()
         mirrors = Mirrors(both, device, ("slots",), places, ("slot_offset",))
     augmented = wanted(settings.augment, sessions)
     task = ExecutorTask(network, *(to_tensors(part, device) for part in arrays), settings, key_weights, mirrors, augmented)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.features import SLOTS, SlotInputs, slot_inputs
+from data.features import SLOTS, SlotInputs, past_cursors, slot_inputs
 from data.schema import NO_TARGET
 from data.steps import Steps, input_names
 from data.track_lookup import TrackIndex, click_rows, clicked_track
@@ -30,14 +30,17 @@ class Horizons:
     """A row learns the point of the next click within this time."""
     intent_s: float = 0.4
     """``intent``: a click within this time."""
+    click_ticks: int = 1
+    """A click's hazard is of an onset within so many ticks: 1, since the cursor tells its moment."""
     key_ticks: int = 3
     """A key's hazard is of an onset within so many ticks: a person's reaction is no more exact than that."""
     way_s: float = 5.0
     """The way-point, where it is learnt at all, is where the ship is after this time."""
 
     def __post_init__(self) -> None:
-        if not (0 <= self.point_s <= 10 and 0 <= self.intent_s <= 10 and 1 <= self.key_ticks <= 100 and 0 < self.way_s <= 60):
-            raise ValueError(f"{self}: times lie in 0..10 s (way_s up to 60), key_ticks in 1..100")
+        ticks = self.click_ticks, self.key_ticks
+        if not (0 <= self.point_s <= 10 and 0 <= self.intent_s <= 10 and 1 <= min(ticks) <= max(ticks) <= 100 and 0 < self.way_s <= 60):
+            raise ValueError(f"{self}: times lie in 0..10 s (way_s up to 60), click_ticks and key_ticks in 1..100")
 
 
 Arrays = dict[str, NDArray[Any]]
@@ -57,7 +60,9 @@ def examples(
             inputs = slot_inputs(steps, rows, index)
             arrays = {"slots": inputs.slots, "present": inputs.present, "boxes": inputs.boxes, "own": inputs.own, "context": inputs.context}
             arrays |= _cursor(inputs.cursor)
-            arrays |= _points(steps, start, stop, inputs, horizons) | _onsets(steps, rows, horizons.key_ticks)
+            if extras.cursor_past:
+                arrays["cursor_past"] = np.nan_to_num(past_cursors(steps, rows), nan=0.5)
+            arrays |= _points(steps, start, stop, inputs, horizons) | _onsets(steps, rows, horizons)
             arrays |= executor_extras.labels(steps, start, stop, clicks, extras, horizons.way_s)
             modes, targets = given.modes[part.session][rows], given.targets[part.session][rows]
             arrays |= {"modes": modes, "target_slots": slots_of(inputs, targets), "stretch": np.full(len(rows), count)}
@@ -113,15 +118,21 @@ def _points(steps: Steps, start: int, stop: int, inputs: SlotInputs, horizons: H
     }
 
 
-def _onsets(steps: Steps, rows: NDArray[np.int64], key_ticks: int) -> Arrays:
-    """Click onsets [R, 2] (left, right); onsets [R, I] of all inputs, in this tick and ``soon`` (within ``key_ticks``, same
-    stretch); what is held [R, I] at the tick's end."""
+def _onsets(steps: Steps, rows: NDArray[np.int64], horizons: Horizons) -> Arrays:
+    """Click onsets [R, 2] (left, right) and onsets [R, I] of all inputs, in this tick and soon (``click_soon`` within ``click_ticks``,
+    ``soon`` within ``key_ticks``, same stretch); what is held [R, I] at the tick's end."""
     names = input_names(steps.profile)
     onsets = np.zeros((len(steps), len(names)), np.float32)
     onsets[np.repeat(np.arange(len(steps)), np.diff(steps.onset_offsets)), steps.onset_codes] = 1
     onsets = onsets[rows]
     held = ((steps.held[rows][:, None] >> np.arange(len(names), dtype=np.uint64)) & np.uint64(1)).astype(np.float32)
-    soon = onsets.copy()
-    for ahead in range(1, key_ticks):
-        soon[:-ahead] = np.maximum(soon[:-ahead], onsets[ahead:])
-    return {"click": onsets[:, :2], "onsets": onsets, "soon": soon, "held": held}
+    soon, click_soon = _within(onsets, horizons.key_ticks), _within(onsets[:, :2], horizons.click_ticks)
+    return {"click": onsets[:, :2], "click_soon": click_soon, "onsets": onsets, "soon": soon, "held": held}
+
+
+def _within(onsets: NDArray[np.float32], ticks: int) -> NDArray[np.float32]:
+    """[R, I] whether there is an onset in this tick or one of the ``ticks - 1`` after it."""
+    found = onsets.copy()
+    for ahead in range(1, min(ticks, len(onsets))):
+        found[:-ahead] = np.maximum(found[:-ahead], onsets[ahead:])
+    return found

@@ -69,7 +69,7 @@ def mirrored_way(way_B: Tensor, flips: tuple[Tensor, Tensor]) -> Tensor:
 
 def chunk_loss(network: Executor, batch: Batch, seen: Seen, choice: Tensor, aim: Tensor, known: Tensor, weights_I: Tensor) -> Tensor:
     """How badly the next ticks are foretold, given the chosen point; ``weights`` of the rare inputs."""
-    share, logits = network.foretell(seen, choice, aim, batch["cursor"], known)
+    share, logits = network.foretell(seen, choice, aim, batch["cursor"], known, batch.get("cursor_past"))
     there = batch["hazards_known"]
     loss = F.binary_cross_entropy_with_logits(logits[there], batch["hazards"][there], pos_weight=weights_I)
     scale = share.new_tensor([1.0, network.aspect])

@@ -54,8 +54,9 @@ class Brains:
                 self._tactician = TacticianForward(fit_tensors(tensors, wanted, level), layers, heads)
             else:
                 counts = (len(slot_features(profile)), len(context_features(profile)), len(MODES), len(input_names(profile)))
-                extras = Extras(int(size.get("chunk", 1)), bool(size.get("way_point", False)))
+                extras = Extras(int(size.get("chunk", 1)), *(bool(size.get(name, False)) for name in ("way_point", "cursor_past")))
                 fitted = fit_tensors(tensors, executor_shapes(*counts, width, layers, extras), level)
+                self.sees_past_cursors = extras.cursor_past
                 self._executor = ExecutorForward(fitted, layers, heads, profile.picture_size[1] / profile.picture_size[0], extras)
 
     @property
@@ -99,23 +100,25 @@ class Brains:
         mode: int,
         target: NDArray[np.bool_],
         reach: tuple[int, tuple[float, float] | None] | None = None,
+        past: Floats | None = None,
     ) -> Look:
         """All arrays with a leading 1. ``target`` marks at most one slot. ``reach``: go on to this slot, or to this point of the
-        ground (slot = their number), instead of to what is likeliest now."""
+        ground (slot = their number), instead of to what is likeliest now. ``past``: where the cursor was, for an Executor that sees it."""
         network = self._executor
         there = np.flatnonzero(present[0])
         ground, its_boxes = len(there), boxes[0, there]
         marked = np.flatnonzero(target[0, there])
         seen = network.see(slots[0, there], its_boxes, own[0], context[0], mode, int(marked[0]) if len(marked) else -1)
-        choice, point = network.choose(seen, its_boxes)
+        choice, point = network.choose(seen)
         if reach is not None and reach[1] is None:
             choice = int(np.searchsorted(there, reach[0]))
-            point = network.on_slot(seen, its_boxes, choice)
+            point = network.on_slot(seen, choice)
         elif reach is not None:
             choice, point = ground, np.array(reach[1], np.float32)
         at = None if cursor is None else np.array(cursor, np.float32)
-        clicks, keys, held = network.act(seen, choice, point, at)
-        foretold = network.foretell(seen, choice, point, at)
+        before = None if past is None else past[0]
+        clicks, keys, held = network.act(seen, choice, point, at, before)
+        foretold = network.foretell(seen, choice, point, at, before)
         x, y = point.tolist()
         likely = sigmoid(np.concatenate([clicks, keys, held])).tolist()
         buttons, inputs = len(clicks), len(clicks) + len(keys)

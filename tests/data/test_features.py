@@ -9,11 +9,13 @@ import pytest
 
 from data.features import (
     FEATURE_VERSION,
+    LAGS_S,
     SET_TRACKS,
     SLOTS,
     Normaliser,
     context_features,
     mirror,
+    past_cursors,
     set_context_features,
     set_features,
     set_inputs,
@@ -140,6 +142,19 @@ def test_slots_keep_their_track_over_the_history() -> None:
     now, then = inputs.slots[0, slot, names.index("dx")], inputs.slots[0, slot, names.index("dx.0.8s")]
     assert now - then == pytest.approx(0.16, abs=1e-5)
     assert inputs.slots[0, slot, names.index("missing.0.8s")] == 0
+
+
+def test_past_cursors_are_those_of_the_rows_before_or_the_present_one() -> None:
+    steps = random_steps()
+    rows = np.arange(len(steps))
+    past = past_cursors(steps, rows)
+    assert past.shape == (len(steps), len(LAGS_S) - 1, 2)
+    known = np.isfinite(steps.cursor).all(1)
+    for row in rows.tolist():
+        for lag, seen in zip(lag_rows(steps, rows[row : row + 1], LAGS_S[1:])[0].tolist(), past[row], strict=True):
+            wanted = steps.cursor[lag if lag >= 0 and known[lag] else row]
+            np.testing.assert_array_equal(seen, wanted)
+    np.testing.assert_array_equal(past[0], np.broadcast_to(steps.cursor[0], (len(LAGS_S) - 1, 2)))
 
 
 def test_no_tracks_and_no_status_stay_finite() -> None:

@@ -154,6 +154,22 @@ def test_a_policy_flies_by_chunks_and_a_way_point(tmp_path: Path, chunk: Chunk) 
     assert all("space" in a.onsets for a in actions)
 
 
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("sees", [False, True])
+def test_only_a_policy_with_that_extra_sees_where_the_cursor_was(tmp_path: Path, sees: bool) -> None:
+    loop = LoopSettings(2, 64, 3e-3, warmup_steps=5, device="cpu", checkpoints=False)
+    settings = executor.ExecutorSettings(loop, width=16, layers=1, cursor_past=sees)
+    steps = session(6.0)
+    found = load(executor.train([steps, session(6.0, 1)], settings, tmp_path).best)
+    policy, silent = Policy(ARENA_PROFILE, {"executor": found}), np.full(1, -1, np.int32)
+    moved = steps.cursor.copy()
+    moved[:-1] = 1 - moved[:-1]  # it came from elsewhere, and lies in the same place now
+    last, mode = len(steps) - 1, np.zeros(1, np.int64)
+    one, other = (replay_actions(policy, replace(steps, cursor=cursor), last, last + 1, mode, silent) for cursor in (steps.cursor, moved))
+    assert (one.point == other.point).all()
+    assert bool((one.hazards != other.hazards).any()) is sees
+
+
 def test_a_chunks_chances_are_of_one_tick_each() -> None:
     assert executor.ExecutorSettings().key_ticks == 3
     assert executor.ExecutorSettings(chunk=Chunk(8)).key_ticks == 1

@@ -131,8 +131,13 @@ def test_horizons_say_how_far_ahead_is_learnt() -> None:
     assert near["choice"][click - 1 : click + 2].tolist() == [-1, 1, -1]
     assert near["intent"][click - 3 : click + 1].tolist() == [0, 1, 1, 1]
     assert near["soon"][click - 1 : click + 1, 0].tolist() == [0, 1]
-    with pytest.raises(ValueError, match="key_ticks in 1"):
-        Horizons(key_ticks=0)
+    assert (near["click_soon"] == near["click"]).all()
+    ahead = examples([steps], part, given, Horizons(click_ticks=3))
+    assert ahead["click_soon"][click - 3 : click + 2, 0].tolist() == [0, 1, 1, 1, 0]
+    assert (ahead["click"] == near["click"]).all()  # what is judged stays the tick of the click
+    for wrong in ({"key_ticks": 0}, {"click_ticks": 0}, {"click_ticks": 101}):
+        with pytest.raises(ValueError, match=r"key_ticks in 1\.\.100"):
+            Horizons(**wrong)
 
 
 def test_the_tactician_learns_to_point(tmp_path: Path) -> None:

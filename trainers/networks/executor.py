@@ -7,13 +7,14 @@ Its heads are one sentence, each given what came before it:
    picture"). A ground click is explained by whichever of the last two fits, so that it is learnt relative to what it
    belongs to.
 2. ``intent``: will there be a click soon (0.4 s)? It decides whether the cursor moves at all.
-3. ``click``: the hazard of a button's onset in the next tick, given the point and the cursor's offset to it.
+3. ``click``: the hazard of a button's onset in the next tick, given the point, the cursor's offset to it, and how likely 1 makes a click
+   where the cursor lies: it may have arrived at another place than the likeliest one.
 4. ``keys``: hazard of each key's onset, and whether it is held, given point and intent.
 5. ``plan`` (only where asked for): the next K ticks at once, given point and cursor: how far along, and how far beside, the line
    from the cursor to the point the cursor will be, and every button's and key's hazard.
 6. ``way`` (only where asked for): in which cell of 8 x 8 the ship will be in some seconds; what it says is a goal, which 1 to 5 are given.
 
-The cursor goes into 3 and 4 only: where to click next is read off the picture, never off where the cursor already is.
+The cursor goes into 3 to 5 only: where to click next is read off the picture, never off where the cursor already is.
 
 Legend: B batch, K slots, M places beside each, G grid cells, C = K + K M + G components, W width, I buttons and keys,
 N ticks of a chunk, V cells of the way-point.
@@ -32,14 +33,16 @@ from trainers.networks.shape import (
     CELL_BIAS,
     CLICK_BUTTONS,
     GRID,
+    LIKELIER,
+    LIKELY,
     LIKELY_PLACES,
     MIN_SPREAD,
     NO_EXTRAS,
+    ON_SPREAD,
     PLACE_REACH,
     PLACES,
     SPREAD_RANGE,
     WAY_GRID,
-    WHERE,
     Extras,
 )
 
@@ -47,13 +50,15 @@ from trainers.networks.shape import (
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What the trunk makes of a moment. slots [B, K, W], context [B, W]; log_p [B, C] of the components; on_offset [B, K, 2]
-    in half boxes; beside [B, K M, 2] places in picture widths; spread [B, K M] their deviation; intent [B] logit; way [B, V] logits of
-    the way-point (V 0 without that head)."""
+    in half boxes, on [B, K, 2] the same as places in picture widths, on_spread [B, K] their deviation; beside [B, K M, 2] places in
+    picture widths; spread [B, K M] their deviation; intent [B] logit; way [B, V] logits of the way-point (V 0 without that head)."""
 
     slots: Tensor
     context: Tensor
     log_p: Tensor
     on_offset: Tensor
+    on: Tensor
+    on_spread: Tensor
     beside: Tensor
     spread: Tensor
     intent: Tensor
@@ -88,10 +93,10 @@ class Executor(nn.Module):
         self.cells = nn.Linear(width, GRID[0] * GRID[1])
         self.intent = mlp(width, width, 1)
         self.choice = nn.Linear(width + 1, width)
-        self.click = mlp(2 * width + WHERE, width, CLICK_BUTTONS)
+        self.click = mlp(2 * width + extras.where, width, CLICK_BUTTONS)
         self.keys = mlp(2 * width + 1, width, 2 * inputs)
         if extras.chunk > 1:
-            self.plan = mlp(2 * width + WHERE, width, extras.chunk * (2 + inputs))
+            self.plan = mlp(2 * width + extras.where, width, extras.chunk * (2 + inputs))
         if extras.way_point:
             self.way = mlp(width, width, WAY_GRID[0] * WAY_GRID[1])
             self.goal = nn.Linear(WAY_GRID[0] * WAY_GRID[1], width)
@@ -132,12 +137,15 @@ class Executor(nn.Module):
         place = place.unflatten(-1, (len(PLACES), 3))
         beside = self._beside(boxes_BK4, own_B2, place[..., :2])
         spread = MIN_SPREAD + SPREAD_RANGE * torch.sigmoid(place[..., 2] - 1.0)
+        on_offset, size = torch.tanh(on_offset).float(), self._widths(boxes_BK4[..., 2:])
         # What is compared and summed is in full precision, whatever the products are computed in.
         return Seen(
             slots,
             context,
             logits.float().log_softmax(-1),
-            torch.tanh(on_offset).float(),
+            on_offset,
+            self._widths(boxes_BK4[..., :2]) + on_offset * size / 2,
+            (ON_SPREAD * size.mean(-1)).clamp(min=MIN_SPREAD),
             beside,
             spread.flatten(1).float(),
             self.intent(context)[:, 0].float(),
@@ -165,7 +173,14 @@ class Executor(nn.Module):
         absolute = seen.log_p[:, slots + places :].gather(1, cell[..., 1] * GRID[0] + cell[..., 0]) + self._log_cell_density
         return torch.logsumexp(torch.cat([beside, absolute[..., None]], dim=2), dim=2)
 
-    def choose(self, seen: Seen, boxes_BK4: Tensor) -> tuple[Tensor, Tensor]:
+    def log_density(self, seen: Seen, points_BN2: Tensor) -> Tensor:
+        """[B, N] log density (per squared picture width) of the next click at each point (0..1), be it on a track or on the ground."""
+        away = ((self._widths(points_BN2)[:, :, None] - seen.on[:, None]) ** 2).sum(-1)
+        scale = (seen.log_p[:, : seen.slots.shape[1]] - torch.log(2 * math.pi * seen.on_spread**2))[:, None]
+        on = scale - away / (2 * seen.on_spread**2)[:, None]
+        return torch.logsumexp(torch.cat([on, self.ground_log_density(seen, points_BN2)[..., None]], dim=2), dim=2)
+
+    def choose(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """[B] the likeliest choice (a slot, or K for the ground) and [B, 2] its point in 0..1.
 
         First whether a track or the ground is clicked, then which track, or the ground's place of greatest density.
@@ -174,9 +189,8 @@ class Executor(nn.Module):
         rows = torch.arange(len(seen.intent), device=seen.intent.device)
         on = seen.log_p[:, :slots]
         slot = on.argmax(1)
-        box = boxes_BK4[rows, slot]
-        on_point = box[:, :2] + seen.on_offset[rows, slot] * box[:, 2:] / 2
         to_01 = seen.beside.new_tensor([1.0, 1 / self.aspect])
+        on_point = seen.on[rows, slot] * to_01
         best_cell = self.centres_G2[seen.log_p[:, slots + places :].argmax(1)]
         # Only the likeliest places are candidates: an absent track's has no weight.
         likely = seen.log_p[:, slots : slots + places].topk(min(LIKELY_PLACES, places), dim=1)[1]
@@ -186,21 +200,27 @@ class Executor(nn.Module):
         choice = torch.where(ground, torch.full_like(slot, slots), slot)
         return choice, torch.where(ground[:, None], points[rows, best], on_point).clamp(0, 1)
 
-    def act(self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Click hazards [B, 2], key hazards [B, I] and held logits [B, I], given the chosen point."""
-        both, where = self._given(seen, choice_B, point_B2, cursor_B2, known_B)
+    def act(
+        self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor, past_BL2: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Click hazards [B, 2], key hazards [B, I] and held logits [B, I], given the chosen point. ``past``: only with such an extra."""
+        both, where = self._given(seen, choice_B, point_B2, cursor_B2, known_B, past_BL2)
         onsets, held = self.keys(torch.cat([both, where[:, -1:]], dim=-1)).chunk(2, dim=-1)
         return self.click(torch.cat([both, where], dim=-1)), onsets, held
 
-    def foretell(self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor) -> tuple[Tensor, Tensor]:
+    def foretell(
+        self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor, past_BL2: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """[B, N, 2] shares of the line from the cursor to the point, along and across it, where the cursor is after each tick; [B, N, I]
         hazards of every button and key. Only with a chunk."""
-        given = torch.cat(self._given(seen, choice_B, point_B2, cursor_B2, known_B), dim=-1)
+        given = torch.cat(self._given(seen, choice_B, point_B2, cursor_B2, known_B, past_BL2), dim=-1)
         plan = self.plan(given).unflatten(-1, (self.extras.chunk, -1)).float()
         return plan[..., :2], plan[..., 2:]
 
-    def _given(self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, 2 W] the scene and what was chosen; [B, WHERE] how the cursor lies to the point, the intent last."""
+    def _given(
+        self, seen: Seen, choice_B: Tensor, point_B2: Tensor, cursor_B2: Tensor, known_B: Tensor, past_BL2: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """[B, 2 W] the scene and what was chosen; [B, ``extras.where``] how the cursor lies to the point, the intent last."""
         slots = seen.slots.shape[1]
         rows = torch.arange(len(choice_B), device=choice_B.device)
         on_slot = (choice_B < slots)[:, None].float()
@@ -209,9 +229,15 @@ class Executor(nn.Module):
         known = known_B[:, None].float()
         offset = self._widths(point_B2 - cursor_B2) * known
         distance = offset.norm(dim=-1, keepdim=True)
+        near = torch.exp(-distance / 0.01), torch.exp(-distance / 0.05)
+        with torch.no_grad():  # the mixture is not bent for the moment's sake
+            at_cursor, at_point = self.log_density(seen, torch.stack([cursor_B2, point_B2], dim=1)).unbind(1)
+            likely = torch.stack([at_cursor.clamp(*LIKELY), (at_cursor - at_point).clamp(*LIKELIER)], dim=-1) / 4 * known
         intent = seen.intent.detach()[:, None].clamp(-6, 6) / 3
-        where = torch.cat([offset.clamp(-1, 1) * 4, torch.exp(-distance / 0.01), torch.exp(-distance / 0.05), known, intent], dim=-1)
-        return both, where
+        past: tuple[Tensor, ...] = ()
+        if past_BL2 is not None:
+            past = (((self._widths(past_BL2 - cursor_B2[:, None]) * known[:, None]).clamp(-1, 1) * 4).flatten(1),)
+        return both, torch.cat([offset.clamp(-1, 1) * 4, *near, likely, *past, known, intent], dim=-1)
 
     def _widths(self, place: Tensor) -> Tensor:
         return place * place.new_tensor([1.0, self.aspect])

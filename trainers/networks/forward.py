@@ -18,7 +18,21 @@ from typing import Final
 import numpy as np
 
 from trainers.networks.forward_blocks import Floats, Linear, Mlp, Tensors, Trunk, log_sum_exp, side_by_side, sigmoid, softmax
-from trainers.networks.shape import CELL_BIAS, GRID, LIKELY_PLACES, MIN_SPREAD, NO_EXTRAS, PLACE_REACH, PLACES, SPREAD_RANGE, Extras
+from trainers.networks.shape import (
+    CELL_BIAS,
+    GRID,
+    LIKELIER,
+    LIKELY,
+    LIKELY_PLACES,
+    MIN_SPREAD,
+    NO_EXTRAS,
+    ON_SPREAD,
+    PAST_CURSORS,
+    PLACE_REACH,
+    PLACES,
+    SPREAD_RANGE,
+    Extras,
+)
 
 
 class StrategistForward:
@@ -71,13 +85,14 @@ class BesideEach:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the trunk makes of a moment. slots [K, W], context [W]; log_p [K + K M + G] of the components; on_offset [K, 2] in
-    half boxes; beside [K M, 2] places in picture widths; spread [K M] their deviation; intent, a logit."""
+    """What the trunk makes of a moment. slots [K, W], context [W]; log_p [K + K M + G] of the components; on [K, 2] places on tracks
+    in picture widths, on_spread [K] their deviation; beside [K M, 2] places beside them, spread [K M] their deviation; intent, a logit."""
 
     slots: Floats
     context: Floats
     log_p: Floats
-    on_offset: Floats
+    on: Floats
+    on_spread: Floats
     beside: Floats
     spread: Floats
     intent: np.float32
@@ -87,7 +102,7 @@ class ExecutorForward:
     """``trainers.networks.executor.Executor``, whose header says what its heads mean. ``aspect``: picture height / width."""
 
     def __init__(self, tensors: Tensors, layers: int, heads: int, aspect: float, extras: Extras = NO_EXTRAS) -> None:
-        self._chunk = extras.chunk
+        self._chunk, self._cursor_past = extras.chunk, extras.cursor_past
         self._plan = Mlp.of(tensors, "plan") if extras.chunk > 1 else None
         self._way = (Mlp.of(tensors, "way"), Linear.of(tensors, "goal")) if extras.way_point else None
         self._scale = np.array([1.0, aspect], np.float32)
@@ -133,8 +148,11 @@ class ExecutorForward:
         pointed, place, on_offset = each[:, :kinds], each[:, kinds:-2].reshape(count, len(PLACES), 3), each[:, -2:]
         logits = np.concatenate([pointed[:, 0], pointed[:, 1:].ravel(), of_cells])
         spread = np.float32(MIN_SPREAD) + np.float32(SPREAD_RANGE) * sigmoid(place[..., 2].ravel() - np.float32(1))
-        places = self._places(boxes_K4, own_2, place[..., :2])
-        return Seen(slots, context, logits - log_sum_exp(logits), np.tanh(on_offset), places, spread, self._intent.rest(of_intent)[0])
+        places, size = self._places(boxes_K4, own_2, place[..., :2]), boxes_K4[:, 2:] * self._scale
+        on = boxes_K4[:, :2] * self._scale + np.tanh(on_offset) * size / 2
+        on_spread = np.maximum(np.float32(ON_SPREAD / 2) * (size[:, 0] + size[:, 1]), np.float32(MIN_SPREAD))
+        intent = self._intent.rest(of_intent)[0]
+        return Seen(slots, context, logits - log_sum_exp(logits), on, on_spread, places, spread, intent)
 
     def _places(self, boxes_K4: Floats, own_2: Floats, place_KM2: Floats) -> Floats:
         anchor = boxes_K4[:, :2] * self._scale
@@ -149,61 +167,85 @@ class ExecutorForward:
         found[..., 1] = anchor[:, 1:] + ahead * y + aside * x
         return found.reshape(-1, 2)
 
-    def choose(self, seen: Seen, boxes_K4: Floats) -> tuple[int, Floats]:
+    def choose(self, seen: Seen) -> tuple[int, Floats]:
         """The likeliest choice (a slot, or K for the ground) and its point in 0..1."""
         count = len(seen.slots)
         on, ground = seen.log_p[:count], seen.log_p[count:]
         if count and np.add.reduce(np.exp(on)) >= 0.5:
             slot = int(on.argmax())
-            return slot, self.on_slot(seen, boxes_K4, slot)
+            return slot, self.on_slot(seen, slot)
         places = len(seen.spread)
         likely = (-ground[:places]).argsort(kind="stable")[:LIKELY_PLACES]
         points = np.concatenate([seen.beside[likely] / self._scale, self._centres[ground[places:].argmax()][None]])
         return count, _inside(points[self._ground_log_density(seen, points).argmax()])
 
-    def on_slot(self, seen: Seen, boxes_K4: Floats, slot: int) -> Floats:
+    def on_slot(self, seen: Seen, slot: int) -> Floats:
         """The point on a slot, in 0..1."""
-        box = boxes_K4[slot]
-        return _inside(box[:2] + seen.on_offset[slot] * box[2:] / 2)
+        return _inside(seen.on[slot] / self._scale)
 
     def _ground_log_density(self, seen: Seen, points_N2: Floats) -> Floats:
         count, places = len(seen.slots), len(seen.spread)
-        gap = (points_N2 * self._scale)[:, None] - seen.beside
-        variance = np.square(seen.spread)
-        away = np.vecdot(gap, gap)
-        scale = seen.log_p[count : count + places] - np.log(np.float32(2 * math.pi) * variance)
-        column, row = (np.minimum(_inside(points_N2), np.float32(1 - 1e-6)) * _CELLS).astype(np.int64).T
-        absolute = seen.log_p[count + places :][row * GRID[0] + column] + self._log_cell_density
-        return log_sum_exp(np.concatenate([scale - away / (2 * variance), absolute[:, None]], axis=1))
+        return self._log_density(seen, points_N2, seen.beside, seen.spread, seen.log_p[count : count + places])
 
-    def act(self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None) -> tuple[Floats, Floats, Floats]:
-        """Click hazards [2], key hazards [I] and held logits [I], given the chosen point. ``cursor``: None when unknown."""
-        both, where = self._given(seen, choice, point_2, cursor_2)
+    def _any_log_density(self, seen: Seen, points_N2: Floats) -> Floats:
+        """On tracks or on the ground."""
+        centres, spread = np.concatenate([seen.on, seen.beside]), np.concatenate([seen.on_spread, seen.spread])
+        return self._log_density(seen, points_N2, centres, spread, seen.log_p[: len(spread)])
+
+    def _log_density(self, seen: Seen, points_N2: Floats, centres_M2: Floats, spread_M: Floats, log_p_M: Floats) -> Floats:
+        """[N] of a mixture of normals and the cells."""
+        gap = (points_N2 * self._scale)[:, None] - centres_M2
+        variance = np.square(spread_M)
+        scale = log_p_M - np.log(np.float32(2 * math.pi) * variance)
+        column, row = (np.minimum(_inside(points_N2), np.float32(1 - 1e-6)) * _CELLS).astype(np.int64).T
+        cells = seen.log_p[len(seen.slots) + len(seen.spread) :]
+        absolute = cells[row * GRID[0] + column] + self._log_cell_density
+        return log_sum_exp(np.concatenate([scale - np.vecdot(gap, gap) / (2 * variance), absolute[:, None]], axis=1))
+
+    def act(
+        self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None, past_L2: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Click hazards [2], key hazards [I] and held logits [I], given the chosen point. ``cursor``: None when unknown; ``past``: where
+        it was, only with such an extra."""
+        both, where = self._given(seen, choice, point_2, cursor_2, past_L2)
         found = self._act(np.concatenate([both, where]))
         keys = (len(found) - self._buttons) // 2
         return found[: self._buttons], found[self._buttons : -keys], found[-keys:]
 
-    def foretell(self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None) -> tuple[Floats, Floats] | None:
+    def foretell(
+        self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None, past_L2: Floats | None = None
+    ) -> tuple[Floats, Floats] | None:
         """[N, 2] where the cursor is after each of the next ticks, in 0..1 (at the point, where it is unknown now), and [N, I] logits of
         every button's and key's hazard; None without a chunk."""
         if self._plan is None:
             return None
-        plan = self._plan(np.concatenate(self._given(seen, choice, point_2, cursor_2))).reshape(self._chunk, -1)
+        plan = self._plan(np.concatenate(self._given(seen, choice, point_2, cursor_2, past_L2))).reshape(self._chunk, -1)
         start = point_2 if cursor_2 is None else cursor_2
         x, y = (point_2 - start) * self._scale
         along, across = plan[:, :1], plan[:, 1:2]
         path = start + (along * np.array([x, y]) + across * np.array([-y, x])) / self._scale
         return np.clip(path, 0, 1).astype(np.float32), plan[:, 2:]
 
-    def _given(self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None) -> tuple[Floats, Floats]:
+    def _given(self, seen: Seen, choice: int, point_2: Floats, cursor_2: Floats | None, past_L2: Floats | None) -> tuple[Floats, Floats]:
         on_slot = choice < len(seen.slots)
         both = np.concatenate([seen.context, self._choice(seen.slots[choice]) if on_slot else self._no_choice])
         known = np.float32(cursor_2 is not None)
         offset = np.zeros(2, np.float32) if cursor_2 is None else (point_2 - cursor_2) * self._scale
         distance = math.sqrt(float(offset @ offset))
         intent = min(max(float(seen.intent), -6.0), 6.0) / 3
-        near = (math.exp(-distance / 0.01), math.exp(-distance / 0.05), known, intent)
-        return both, np.concatenate([np.minimum(np.maximum(offset, -1), 1) * 4, np.array(near, np.float32)])
+        likely = likelier = 0.0
+        if cursor_2 is not None:
+            at_cursor, at_point = self._any_log_density(seen, np.stack([cursor_2, point_2])).tolist()
+            likely = min(max(at_cursor, LIKELY[0]), LIKELY[1]) / 4
+            likelier = min(max(at_cursor - at_point, LIKELIER[0]), LIKELIER[1]) / 4
+        near = (math.exp(-distance / 0.01), math.exp(-distance / 0.05), likely, likelier)
+        past = np.zeros(0, np.float32)
+        if self._cursor_past:
+            past = np.zeros(2 * PAST_CURSORS, np.float32)
+            if cursor_2 is not None and past_L2 is not None:
+                past = np.clip((past_L2 - cursor_2) * self._scale, -1, 1).ravel() * 4
+        both_ends = (np.minimum(np.maximum(offset, -1), 1) * 4, np.array(near, np.float32), past, np.array((known, intent), np.float32))
+        return both, np.concatenate(both_ends)
 
 
 _PLACES: Final = np.array(PLACES, np.float32)

@@ -22,17 +22,32 @@ LIKELY_PLACES: Final = 8
 
 WAY_GRID: Final = (8, 8)
 """Columns and rows of the way-point's cells."""
-WHERE: Final = 6
-"""What the heads of the hand are given of the cursor: offset to the point (2), nearness (2), is it known, is a click coming."""
+ON_SPREAD: Final = 0.25
+"""Standard deviation of a click on a track about its likeliest place there, as a share of the box's mean side; at least ``MIN_SPREAD``."""
+WHERE: Final = 8
+"""What the heads of the hand are given of the cursor: offset to the point (2), nearness (2), how likely a click is where it lies (2), is it
+known, is a click coming."""
+PAST_CURSORS: Final = 4
+"""Moments of the cursor's past (``data.features.past_cursors``)."""
+LIKELY: Final = (-4.0, 8.0)
+"""Range of the log density (per squared picture width) of the next click where the cursor lies."""
+LIKELIER: Final = (-8.0, 2.0)
+"""Range of the same less that at the chosen point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Heads beyond the Executor's own. ``chunk``: ticks foretold at once (1: no such head). ``way_point``: where the ship will be, as a
-    goal for all other heads."""
+    """What goes beyond the Executor's own heads. ``chunk``: ticks foretold at once (1: no such head). ``way_point``: where the ship will
+    be, as a goal for all other heads. ``cursor_past``: the heads of the hand see where the cursor was, not only where it is."""
 
     chunk: int = 1
     way_point: bool = False
+    cursor_past: bool = False
+
+    @property
+    def where(self) -> int:
+        """Numbers that the heads of the hand are given of the cursor."""
+        return WHERE + 2 * PAST_CURSORS * self.cursor_past
 
 
 NO_EXTRAS: Final = Extras()
@@ -76,9 +91,9 @@ def executor_shapes(
         **_linear("cells", width, GRID[0] * GRID[1]),
         **_mlp("intent", width, width, 1),
         **_linear("choice", width + 1, width),
-        **_mlp("click", 2 * width + WHERE, width, CLICK_BUTTONS),
+        **_mlp("click", 2 * width + extras.where, width, CLICK_BUTTONS),
         **_mlp("keys", 2 * width + 1, width, 2 * inputs),
-        **(_mlp("plan", 2 * width + WHERE, width, extras.chunk * (2 + inputs)) if extras.chunk > 1 else {}),
+        **(_mlp("plan", 2 * width + extras.where, width, extras.chunk * (2 + inputs)) if extras.chunk > 1 else {}),
         **(_mlp("way", width, width, cells) | _linear("goal", cells, width) if extras.way_point else {}),
     }
 
