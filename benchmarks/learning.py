@@ -100,7 +100,7 @@ class Job:
     def key(self) -> str:
         # What the recordings and the code that learns from them are belongs to the key: else old results would be taken for new ones.
         facts = {**asdict(self), "rules": RULES_VERSION, "versions": _versions(), "pilots": _pilots(), "settings": repr(settings_of(self))}
-        facts["code"] = _digest("trainers", "executor.py", "tactician.py", "strategist.py", "chunking.py", "pressing.py", "metrics.py")
+        facts["code"] = _trainers()
         facts["recorder"] = _digest("engine", "lockstep.py")
         if self.rung == "emulated":
             facts["perception"] = repr(measured_settings())
@@ -140,7 +140,15 @@ def _pilots() -> str:
 
 def _flight() -> str:
     """Tells apart how what was learnt is flown."""
-    return _digest("engine", "policy.py", "motor.py") + _digest("trainers", "chunking.py", "pressing.py")
+    return _digest("engine", "policy.py", "motor.py", "recent.py") + _trainers()
+
+
+def _trainers() -> str:
+    """Tells apart how it is learnt, and the networks as they learn and as they fly."""
+    home = Path(__file__).parents[1]
+    return "".join(
+        _digest(place, *sorted(path.name for path in (home / place).glob("*.py"))) for place in ("trainers", "trainers/networks")
+    )
 
 
 def _eyes() -> str:

@@ -25,6 +25,8 @@ from data.profile import GameProfile
 from data.vocabulary import MODES
 
 CARD_VERSION: Final = 1
+NETWORK_VERSIONS: Final = {"executor": 2}
+"""Of each level's network, 1 where it is not named: another one has other tensors, or reads them in another way."""
 MAX_HEADER_BYTES: Final = 64 * 2**20
 COMPILED_PREFIX: Final = "_orig_mod."
 Arrays = dict[str, NDArray[Any]]
@@ -53,6 +55,7 @@ def make_card(level: str, profile: GameProfile, **more: Any) -> dict[str, Any]:
         "card_version": CARD_VERSION,
         "level": level,
         "feature_version": FEATURE_VERSION,
+        "network_version": NETWORK_VERSIONS.get(level, 1),
         "modes": list(MODES),
         "keys": list(profile.keys),
         "classes": list(profile.class_names()),
@@ -147,6 +150,8 @@ def refuse_mismatch(checkpoint: Checkpoint, profile: GameProfile | None = None, 
             if theirs.get(name) != mine:
                 wrong.append(f"profile.{name}: made with {theirs.get(name)}, here {mine}")
     wrong += [f"{key}: made with {card.get(key)}, here {value}" for key, value in expected.items() if card.get(key) != value]
+    theirs, mine = card.get("network_version", 1), NETWORK_VERSIONS.get(level or str(card.get("level")), 1)
+    wrong += [f"network_version: made with {theirs}, here {mine}"] if theirs != mine else []
     if wrong:
         raise CheckpointError(f"{checkpoint.path}: does not fit. {'; '.join(wrong)}. Train it again, or use the profile it was made with")
 

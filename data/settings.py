@@ -279,7 +279,9 @@ class TrainingSettings(SettingsModel):
         default=0, ge=0, le=20, description="how many ticks after what is seen the hand answers to it", json_schema_extra={"noun": "a lag"}
     )
     augment: Literal["auto", "on", "off"] = Field(
-        default="auto", description="mirrored pictures and trembling numbers as further examples; auto: where there is little play"
+        default="auto",
+        description="mirrored pictures and trembling numbers as further examples; auto: where there is little play, and the Executor's "
+        "mirrored pictures always",
     )
     mixed_precision: bool = Field(default=True, description="half precision on a GPU")
     strategist: StrategistSettings = StrategistSettings()

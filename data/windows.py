@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,6 +30,9 @@ MOST_HELD: Final = 1.75
 NEAR_HELD: Final = 0.1
 """A draw of sessions that is off by no more than this share of those rows is taken."""
 DRAWS: Final = 100
+TICKS_PER_S: Final = 20
+LEAST_GAP: Final = 60
+"""Rows between two blocks: labels look 2 s ahead, the Executor 0.8 s back."""
 
 
 def stride_of(history: int) -> int:
@@ -87,6 +90,11 @@ def stretches(steps: Steps, gap_s: float = GAP_S) -> list[tuple[int, int]]:
     return [(a, b) for a, b in itertools.pairwise(edges.tolist()) if usable[a]]
 
 
+def play_s(sessions: Iterable[Steps]) -> float:
+    """Seconds of play that is learnt from, in all: without pauses, and what was done out of focus or by others."""
+    return sum(float(s.time_ns[b - 1] - s.time_ns[a]) / 1e9 for s in sessions for a, b in stretches(s))
+
+
 def sample_rows(times_ns: NDArray[np.int64], hz: float, phase: float = 0.0) -> I64:
     """Rows that a clock of ``hz``, first due at ``phase`` (0..1 of a period) after the first row, would have used.
 
@@ -129,9 +137,16 @@ class Split:
         return Split(tuple(Part(*p) for p in values["train"]), tuple(Part(*p) for p in values["validation"]), int(values["seed"]))
 
 
-def split_sessions(lengths: Sequence[int], seed: int, share: float = 0.2, gap_rows: int = 20) -> Split:
+def gap_between(rows: int) -> int:
+    """Rows dropped between two blocks of a session of so many, of which one must know nothing of the other: a window of the Strategist, but
+    at most a twentieth of the session. That labels look ahead and the Executor looks back costs more of a short one."""
+    return max(min(LEAST_GAP, max(TICKS_PER_S, rows // 10)), min(STRATEGIST_HISTORY * TICKS_PER_S, rows // 20))
+
+
+def split_sessions(lengths: Sequence[int], seed: int, share: float = 0.2, gap_rows: int | None = None) -> Split:
     """Whole sessions whose rows come nearest to ``share`` of all validate, never more than about a third of them. Where none come near
-    it (a lone session, or one that is most of the play), the longest session is cut into two blocks, ``gap_rows`` dropped between.
+    it (a lone session, or one that is most of the play), the longest session is cut into two blocks, ``gap_rows`` dropped between (without:
+    ``gap_between``).
 
     Nothing of a validation session or block is seen in training. Nothing validates when there are too few rows for a block.
     """
@@ -144,6 +159,7 @@ def split_sessions(lengths: Sequence[int], seed: int, share: float = 0.2, gap_ro
         return Split(train, tuple(Part(i, 0, lengths[i]) for i in chosen), seed)
     longest = max(range(len(lengths)), key=lambda i: lengths[i])
     total, held = lengths[longest], max(1, round(wanted))
+    gap_rows = gap_between(total) if gap_rows is None else gap_rows
     everything = [Part(i, 0, n) for i, n in enumerate(lengths)]
     if total - held - gap_rows < 1:
         return Split(tuple(everything), (), seed)
@@ -173,7 +189,8 @@ def _near(lengths: Sequence[int], wanted: float, rng: np.random.Generator) -> li
 
 
 def folds(parts: Sequence[Part], count: int, seed: int) -> list[tuple[tuple[Part, ...], tuple[Part, ...]]]:
-    """Out-of-fold pairs (learn from, predict on) over training parts: by session, or by contiguous blocks of one that is most of them."""
+    """Out-of-fold pairs (learn from, predict on) over training parts: by session, or by contiguous blocks of one that is most of them, with
+    a gap (``gap_between``) before and after what is predicted on."""
     total = sum(part.stop - part.start for part in parts)
     pieces: list[Part] = []
     for part in parts:
@@ -185,4 +202,20 @@ def folds(parts: Sequence[Part], count: int, seed: int) -> list[tuple[tuple[Part
     groups = [sorted(g) for g in parts_of if g]
     if len(groups) < 2:
         return [(tuple(pieces), tuple(pieces))]
-    return [(tuple(p for i, p in enumerate(pieces) if i not in g), tuple(pieces[i] for i in g)) for g in groups]
+    pairs: list[tuple[tuple[Part, ...], tuple[Part, ...]]] = []
+    for group in groups:
+        tell = tuple(pieces[i] for i in group)
+        apart = [_apart(piece, tell) for i, piece in enumerate(pieces) if i not in group]
+        pairs.append((tuple(piece for piece in apart if piece.stop > piece.start), tell))
+    return pairs
+
+
+def _apart(piece: Part, others: Sequence[Part]) -> Part:
+    """``piece`` without the rows that lie next to one of the others."""
+    start, stop = piece.start, piece.stop
+    for other in others:
+        if other.session == piece.session:
+            gap = min(gap_between(piece.stop - piece.start + other.stop - other.start), (piece.stop - piece.start) // 4)
+            start = start + gap if other.stop == piece.start else start
+            stop = stop - gap if other.start == piece.stop else stop
+    return Part(piece.session, start, max(start, stop))

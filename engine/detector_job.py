@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -117,7 +117,7 @@ def finish(
         size=settings.size,
         network=NETWORK,
         width=settings.width,
-        command=COMMAND,
+        command=command_of(training, settings.seed),
         seed=settings.seed,
         sha256=file_sha256(weights),
         picture_version=picture_version(),
@@ -201,6 +201,19 @@ def speeds(weights: Path, profile: GameProfile, repeats: int = 60) -> dict[str, 
             times.append(time.process_time() - start)
         measured[runtime] = round(float(np.median(times)) * 1e3, 2)
     return measured
+
+
+def command_of(training: Mapping[str, Any], seed: int) -> str:
+    """How to do again what a card tells of a training."""
+    options = {
+        "--pictures": training["pictures"],
+        "--epochs": training["asked_epochs"],
+        "--batch-size": training["batch"],
+        "--lr": training["learning_rate"],
+        "--seed": seed,
+        **({"--start-from": training["started_from"]} if "started_from" in training else {}),
+    }
+    return " ".join([COMMAND, *(f"{name} {value}" for name, value in options.items())])
 
 
 def _settings(settings: DetectorSettings) -> dict[str, Any]:

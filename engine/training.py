@@ -20,6 +20,7 @@ from data.progress import part_of
 from data.same_game import differences
 from data.settings import Preset, TrainingSettings, amount_of
 from data.steps import Steps
+from data.windows import play_s
 from engine.runtime.progress import Progress, Report, ignore
 from engine.training_notes import noting, warnings_in
 from engine.training_runs import bundle, detector_files, finished, kept, policy_folder, policy_of, reached, rules_of, run_dirs, tidy
@@ -296,8 +297,7 @@ def _train(
     training: TrainingSettings,
     report: Report,
 ) -> _Done:
-    from trainers import executor, strategist, tactician
-    from trainers.all import AllSettings, train_all
+    from trainers.all import AllSettings, train_all, train_one
 
     _one_thread_per_core()
     sessions = list(named.values())
@@ -319,18 +319,9 @@ def _train(
     if len(wanted) == len(LEVELS):
         result = train_all(sessions, settings, dict(runs.items()), policy, report, asked.resume, detector=detector, about=about)
         return _Done(dict(result.levels), result.policy, result.interrupted)
-    if wanted[0] == "strategist":
-        done = strategist.train(sessions, chosen["strategist"], runs["strategist"], report, asked.resume, about=about)
-    elif wanted[0] == "tactician":
-        done = tactician.train(sessions, chosen["tactician"], runs["tactician"], report, asked.resume, about=about)
-    else:
-        done = executor.train(sessions, chosen["executor"], runs["executor"], report, asked.resume, about=about)
-    return _Done({wanted[0]: done}, interrupted=done.interrupted)
-
-
-def play_s(sessions: Sequence[Steps]) -> float:
-    """Seconds of play in all."""
-    return sum(float(s.time_ns[-1] - s.time_ns[0]) / 1e9 for s in sessions if len(s))
+    level = wanted[0]
+    done = train_one(level, sessions, settings, runs[level], report, asked.resume, about=about)
+    return _Done({level: done}, interrupted=done.interrupted)
 
 
 def preset_of(sessions: Sequence[Steps], training: TrainingSettings, asked: TrainOptions) -> Preset:

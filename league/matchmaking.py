@@ -223,7 +223,8 @@ class Matchmaker:
         branches, rival = self._branches(me)
         asked = self._draw(me, branches)
         branch, players, weights = self._offer(me, asked, rival)
-        alone = opponents > 1 and len(players) > 1 and bool(self._random.random() < self.settings.one_opponent_share)
+        share = self.settings.one_opponent_share if min(opponents, len(players)) > 1 else 0.0
+        alone = share > 0 and bool(self._random.random() < share)
         drawn = self._random.choice(len(players), size=1 if alone else opponents, p=weights).tolist()
         for name, share in branches.items():
             me.asked[name] = me.asked.get(name, 0.0) + share

@@ -63,8 +63,7 @@ class RefineSettings:
     draw_reward: float = 0.0
     loss: LossSettings = field(default_factory=LossSettings)
     update: UpdateSettings = field(default_factory=lambda: UpdateSettings(learning_rate_end=1e-5, decay_frames=80_000_000))
-    """The learning rate falls to a fiftieth, not to a fifth as in a league, where nobody is ever done: with a fifth a policy that had 0.79
-    against experts wandered off and came down to 0.72."""
+    """The learning rate falls to a fiftieth: with a fifth a policy that had 0.79 against experts wandered off and came down to 0.72."""
     evaluate_every: int = 100
     """Iterations between two evaluations against the scripted pilots; also before the first and after the last. 0: never."""
     evaluate_matches: int = 200

@@ -1,4 +1,4 @@
-"""All three levels in a row, each learning from what those above it would have said, and the policy they make.
+"""All three levels in a row, or one alone, each learning from what those above it would have said, and the policy that three make.
 
 The upper layers' words come from out-of-fold models (folds by session): a layer never learns from an upper layer that has
 seen the answer. The policy gets the upper layers trained on everything.
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from data.checkpoint import load
 from data.features import UNKNOWN_MODE, Normaliser, set_context_features, set_features, summary_features
-from data.models import write_policy
+from data.models import Level, write_policy
 from data.progress import part_of
 from data.schema import NO_TARGET
 from data.steps import Steps
 from data.windows import Part, Split, folds, split_sessions
 from trainers import executor, strategist, tactician
 from trainers.executor import ExecutorSettings
-from trainers.loop import LoopSettings, Progress, Report, Result, ignore, load_network
+from trainers.loop import LoopSettings, Progress, Report, Result, TrainingError, ignore, load_network
 from trainers.prepare import Conditioning, check_sessions
 from trainers.strategist import StrategistSettings
 from trainers.tactician import TacticianSettings
@@ -82,6 +82,61 @@ def train_all(
     return AllResult(done, policy, interrupted=policy is None)
 
 
+def train_one(
+    level: Level,
+    sessions: Sequence[Steps],
+    settings: AllSettings,
+    run_dir: Path,
+    report: Report = ignore,
+    resume: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    about: Mapping[str, Any] | None = None,
+) -> Result:
+    """Train one level into ``run_dir``. Those above it are learnt in passing, for their words alone, and thrown away; where there is
+    nothing for them to learn from, it learns with their silence, and that is noted.
+
+    Raises what the levels raise, and KeyboardInterrupt when it is stopped before the level itself began.
+    """
+    check_sessions(sessions)
+    split = split_sessions([len(s) for s in sessions], settings.seed)
+    top, middle, bottom = _seeded(settings)
+    try:
+        if level == "strategist":
+            return strategist.train(sessions, top, run_dir, report, resume, stop, split, about=about)
+        modes: list[NDArray[np.int64]] | None = None
+        share = 0.25
+        try:
+            modes = _fold_modes(sessions, split, settings, top, run_dir, None, part_of(report, 0.0, share, "strategist's words "), stop)
+            if modes is None:
+                raise KeyboardInterrupt
+        except TrainingError as error:
+            note = f"nothing is learnt from what a strategist would say: {error}"
+            report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
+        if level == "tactician":
+            rest = part_of(report, share, 1 - share, "tactician ")
+            return tactician.train(sessions, middle, run_dir, rest, resume, stop, split, modes, about)
+        silence = [np.full((len(s), settings.phases), UNKNOWN_MODE, np.int64) for s in sessions]
+        words = modes or silence
+        fold_report = part_of(report, share, 0.3, "tactician's words ")
+        targets = _fold_targets(sessions, split, settings, middle, run_dir, None, words, fold_report, stop)
+        if targets is None:
+            raise KeyboardInterrupt
+        rest = part_of(report, share + 0.3, 0.7 - share, "executor ")
+        return executor.train(sessions, bottom, run_dir, rest, resume, stop, split, Conditioning(words, targets), about)
+    finally:
+        shutil.rmtree(run_dir / "folds", ignore_errors=True)
+
+
+def _seeded(settings: AllSettings) -> tuple[StrategistSettings, TacticianSettings, ExecutorSettings]:
+    """The levels' settings with the seed of all."""
+
+    def loop(one: LoopSettings) -> LoopSettings:
+        return replace(one, seed=settings.seed)
+
+    top, middle, bottom = settings.strategist, settings.tactician, settings.executor
+    return replace(top, loop=loop(top.loop)), replace(middle, loop=loop(middle.loop)), replace(bottom, loop=loop(bottom.loop))
+
+
 def _in_a_row(
     sessions: Sequence[Steps],
     settings: AllSettings,
@@ -96,16 +151,15 @@ def _in_a_row(
 ) -> Path | None:
     """The policy, or None when a level or one of its folds was stopped; ``done`` takes what each level gave."""
     split = split_sessions([len(s) for s in sessions], settings.seed)
-    plan = settings.strategist, settings.tactician, settings.executor
-    seeded = [replace(s, loop=replace(s.loop, seed=settings.seed)) for s in plan]
-    top, middle, bottom = seeded  # type: StrategistSettings, TacticianSettings, ExecutorSettings
+    top, middle, bottom = _seeded(settings)
 
     done["strategist"] = strategist.train(
         sessions, top, run_dirs["strategist"], part_of(report, 0.0, 0.1, "strategist "), resume, stop, split, about=about
     )
     if done["strategist"].interrupted:
         return None
-    modes = _fold_modes(sessions, split, settings, top, run_dirs["strategist"], part_of(report, 0.1, 0.1, "strategist folds "), stop)
+    above = run_dirs["strategist"]
+    modes = _fold_modes(sessions, split, settings, top, above, above, part_of(report, 0.1, 0.1, "strategist folds "), stop)
     if modes is None:
         return None
     middle_report = part_of(report, 0.2, 0.25, "tactician ")
@@ -113,7 +167,8 @@ def _in_a_row(
     if done["tactician"].interrupted:
         return None
     fold_report = part_of(report, 0.45, 0.2, "tactician folds ")
-    targets = _fold_targets(sessions, split, settings, middle, run_dirs["tactician"], modes, fold_report, stop)
+    above = run_dirs["tactician"]
+    targets = _fold_targets(sessions, split, settings, middle, above, above, modes, fold_report, stop)
     if targets is None:
         return None
     bottom_report = part_of(report, 0.65, 0.35, "executor ")
@@ -134,8 +189,16 @@ def _helper(loop: LoopSettings) -> LoopSettings:
     return replace(loop, epochs=max(1, loop.epochs // 2), patience=2, checkpoints=False)
 
 
-def _pieces(split: Split, settings: AllSettings) -> list[tuple[tuple[Part, ...], tuple[Part, ...]]]:
-    return folds(split.train, settings.folds, settings.seed)
+def _speakers(split: Split, settings: AllSettings, run_dir: Path, whole: Path | None) -> list[tuple[Split | None, tuple[Part, ...], Path]]:
+    """Of each model that speaks: what it is to learn from (None: it is there), what it speaks of, and its folder. ``whole``: the level's
+    own model, which has learnt from all training parts and speaks of those that validate; without, another fold model does."""
+    pairs = folds(split.train, settings.folds, settings.seed)
+    found: list[tuple[Split | None, tuple[Part, ...], Path]] = [
+        (Split(learn, split.validation, split.seed), tell, run_dir / "folds" / str(i)) for i, (learn, tell) in enumerate(pairs)
+    ]
+    if whole is not None:
+        return [*found, (None, split.validation, whole)]
+    return [*found, (split, split.validation, run_dir / "folds" / "whole")] if split.validation else found
 
 
 def _fold_modes(
@@ -144,19 +207,18 @@ def _fold_modes(
     settings: AllSettings,
     top: StrategistSettings,
     run_dir: Path,
+    whole: Path | None,
     report: Report,
     stop: Callable[[], bool],
 ) -> list[NDArray[np.int64]] | None:
-    """[T, phases] of each session: what a Strategist that never saw it says. Validation rows get the final model's words."""
+    """[T, phases] of each session: what a Strategist that never saw it says. ``whole``: see ``_speakers``. None: stopped."""
     modes = [np.full((len(s), settings.phases), UNKNOWN_MODE, np.int64) for s in sessions]
-    pairs = _pieces(split, settings)
-    for i, (learn, tell) in enumerate([*pairs, (split.train, split.validation)]):
-        folder = run_dir / "folds" / str(i) if i < len(pairs) else run_dir
-        if i < len(pairs):
+    speakers = _speakers(split, settings, run_dir, whole)
+    for i, (learn, tell, folder) in enumerate(speakers):
+        if learn is not None:
             part = replace(top, loop=_helper(top.loop))
-            share = part_of(_quiet(report), i / len(pairs), 1 / len(pairs))
-            result = strategist.train(sessions, part, folder, share, stop=stop, split=Split(learn, split.validation, split.seed))
-            if result.interrupted:
+            share = part_of(_quiet(report), i / len(speakers), 1 / len(speakers))
+            if strategist.train(sessions, part, folder, share, stop=stop, split=learn).interrupted:
                 return None
         network = strategist.make_network(len(summary_features(sessions[0].profile)), top)
         card = load_network(network, folder / "best_model")
@@ -177,23 +239,20 @@ def _fold_targets(
     settings: AllSettings,
     middle: TacticianSettings,
     run_dir: Path,
+    whole: Path | None,
     modes: list[NDArray[np.int64]],
     report: Report,
     stop: Callable[[], bool],
 ) -> list[NDArray[np.int32]] | None:
-    """[T, phases] of each session: the track that a Tactician which never saw it points at."""
+    """[T, phases] of each session: the track that a Tactician which never saw it points at. ``whole``: see ``_speakers``. None: stopped."""
     targets = [np.full((len(s), settings.phases), NO_TARGET, np.int32) for s in sessions]
     profile = sessions[0].profile
-    pairs = _pieces(split, settings)
-    for i, (learn, tell) in enumerate([*pairs, (split.train, split.validation)]):
-        folder = run_dir / "folds" / str(i) if i < len(pairs) else run_dir
-        if i < len(pairs):
+    speakers = _speakers(split, settings, run_dir, whole)
+    for i, (learn, tell, folder) in enumerate(speakers):
+        if learn is not None:
             part = replace(middle, loop=_helper(middle.loop))
-            share = part_of(_quiet(report), i / len(pairs), 1 / len(pairs))
-            result = tactician.train(
-                sessions, part, folder, share, stop=stop, split=Split(learn, split.validation, split.seed), modes=modes
-            )
-            if result.interrupted:
+            share = part_of(_quiet(report), i / len(speakers), 1 / len(speakers))
+            if tactician.train(sessions, part, folder, share, stop=stop, split=learn, modes=modes).interrupted:
                 return None
         network = tactician.make_network(len(set_features(profile)), len(set_context_features(profile)), middle)
         card = load(folder / "best_model").card

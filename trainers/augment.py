@@ -16,6 +16,7 @@ from data.features import Feature, Normaliser, mirror
 from data.profile import GameProfile
 from data.settings import amount_of
 from data.steps import Steps
+from data.windows import play_s
 
 Augment = Literal["auto", "on", "off"]
 TREMBLE: Final = 0.03
@@ -25,8 +26,7 @@ Batch = dict[str, Tensor]
 
 def wanted(augment: Augment, sessions: Sequence[Steps]) -> bool:
     """Is this to be augmented?"""
-    seconds = sum(float(s.time_ns[-1] - s.time_ns[0]) / 1e9 for s in sessions if len(s))
-    return augment == "on" or (augment == "auto" and amount_of(seconds) == "small")
+    return augment == "on" or (augment == "auto" and amount_of(play_s(sessions)) == "small")
 
 
 def tremble(values: Tensor, generator: torch.Generator, present: Tensor | None = None) -> Tensor:

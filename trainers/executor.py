@@ -232,8 +232,8 @@ def train(
     given: Conditioning | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Train on sessions. ``given`` is what the upper layers said (out of fold); without it they are taken as silent for
-    half of the examples. ``about``: more for the card."""
+    """Train on sessions. ``given`` is what the upper layers said (out of fold); without it they are taken as silent, but for
+    the share of rows that get labels. ``about``: more for the card."""
     check_sessions(sessions)
     notes: list[str] = []
     sessions = without_bad_rows(sessions, notes)

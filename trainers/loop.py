@@ -39,7 +39,7 @@ Batch = dict[str, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
-    """Of one level's training. The learning rate rises over ``warmup_steps`` (at most a tenth of all) to its peak and
+    """Of one level's training. The learning rate rises over ``warmup_steps`` (at most an eighth of all) to its peak and
     falls by a cosine to ``floor`` times the peak at the last step."""
 
     epochs: int = 100
@@ -88,7 +88,7 @@ class Result:
 def learning_rate_at(step: int, total: int, settings: LoopSettings) -> float:
     """The learning rate of step 1..total: warm-up reaches the peak at its last step, the last step has the floor."""
     peak, low = settings.learning_rate, settings.learning_rate * settings.floor
-    warm = max(1, min(settings.warmup_steps, total // 10 if total >= 100 else settings.warmup_steps, total))
+    warm = max(1, min(settings.warmup_steps, total // 8))
     if step <= warm:
         return peak * step / warm
     return low + (peak - low) * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
@@ -144,7 +144,7 @@ def fit(
     precision.load(state.scaler)
     if precision.dtype is not None:
         notes.append(f"mixed precision: {str(precision.dtype).removeprefix('torch.')} on {torch.cuda.get_device_name()}")
-    log = RunLog(run_dir, state.epoch) if settings.checkpoints else None
+    log = RunLog(run_dir, state.epoch, state.step) if settings.checkpoints else None
     for note in notes:
         report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
     began_s, first_epoch, interrupted = time.monotonic(), state.epoch, False

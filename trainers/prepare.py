@@ -16,7 +16,7 @@ from data.features import FEATURE_VERSION, Feature, Normaliser
 from data.hindsight import HINDSIGHT_VERSION
 from data.same_game import differences
 from data.steps import Steps
-from data.windows import Part, Split, stretches
+from data.windows import Part, Split, play_s, stretches
 from trainers.loop import TrainingError
 
 I64 = NDArray[np.int64]
@@ -150,5 +150,4 @@ def recipe_of(settings: Any) -> dict[str, Any]:
 
 def common_card(sessions: Sequence[Steps], about: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What every level's card says of its data, and what whoever trains knows ``about`` it (the game's rules version)."""
-    seconds = sum(float(s.time_ns[-1] - s.time_ns[0]) / 1e9 for s in sessions if len(s))
-    return {"features": FEATURE_VERSION, "sessions": len(sessions), "seconds": round(seconds, 1), **(about or {})}
+    return {"features": FEATURE_VERSION, "sessions": len(sessions), "seconds": round(play_s(sessions), 1), **(about or {})}

@@ -11,9 +11,10 @@ Figures = dict[str, float]
 
 
 class RunLog:
-    """metrics.jsonl and TensorBoard's event file. Lines of epochs that a resumed run repeats are cut off first."""
+    """metrics.jsonl and TensorBoard's event file. Lines of epochs that a resumed run repeats are cut off first, and its events are purged:
+    TensorBoard shows no step twice."""
 
-    def __init__(self, run_dir: Path, done_epochs: int) -> None:
+    def __init__(self, run_dir: Path, done_epochs: int, done_steps: int = 0) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         path = run_dir / "metrics.jsonl"
@@ -22,7 +23,7 @@ class RunLog:
             path.write_text("".join(f"{line}\n" for line in kept), "utf-8")
         self._epochs_done = done_epochs
         self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
-        self._board = SummaryWriter(str(run_dir))
+        self._board = SummaryWriter(str(run_dir), purge_step=done_steps + 1 if done_steps else None)
 
     def step(self, step: int, loss: float, rate: float, norm: float, figures: Figures) -> None:
         self._write({"step": step, "epoch": self._epochs_done + 1, "train_loss": loss, "learning_rate": rate, "gradient_norm": norm})

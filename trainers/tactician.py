@@ -156,7 +156,7 @@ def train(
     about: Mapping[str, Any] | None = None,
 ) -> Result:
     """Train on sessions. ``modes`` int64 [T, V] of each session are what the Strategist said (out of fold); without them
-    half of the examples get the label and the rest no mode. ``about``: more for the card."""
+    it is taken as silent, but for the share of rows that get labels. ``about``: more for the card."""
     check_sessions(sessions)
     notes: list[str] = []
     sessions = without_bad_rows(sessions, notes)
@@ -251,13 +251,13 @@ def _examples(
 ) -> dict[str, NDArray]:
     profile = sessions[0].profile
     found: dict[str, list[NDArray]] = {k: [] for k in ("tracks", "present", "context", "labels", "modes", "mode_label", "nearest")}
-    variants = modes[0].shape[1] if modes else 2
+    variants = modes[0].shape[1] if modes else 1
     preys = [i for i, c in enumerate(profile.classes) if c.role in TARGET_ROLES]
     first_class = next((i for i, f in enumerate(set_features(profile)) if f.name.startswith("class.")), 0)
     for part in parts:
         steps = sessions[part.session]
         (mode_labels, targets), clicks = said[part.session], ClickLog.of(steps)
-        given = modes[part.session] if modes else np.stack([mode_labels, np.full_like(mode_labels, UNKNOWN_MODE)], axis=1)
+        given = modes[part.session] if modes else np.full((len(mode_labels), 1), UNKNOWN_MODE, np.int64)
         for start, stop in usable_parts(steps, part):
             times = steps.time_ns[start:stop]
             ticks = [sample_rows(times, CLOCK_HZ, p / settings.phases) for p in range(settings.phases)]

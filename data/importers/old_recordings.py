@@ -46,6 +46,10 @@ _CLICKS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+MOST_VALUES: Final = 20_000_000
+"""In one file; half an hour of play has some three million."""
+
+
 class OldFormatError(ValueError):
     """The file is none of the earlier scripts', or cannot be used; the text says why and what to do."""
 
@@ -107,9 +111,10 @@ def _content(path: Path) -> Any:
     with path.open("rb") as file:
         start = file.read(4)
     if start[:2] == b"PK":
-        return {name: _plain(values) for name, values in read_npz(path).items()}
+        plain = _Plain(path.name)
+        return {name: plain(values) for name, values in read_npz(path).items()}
     if start[:1] == b"\x80":
-        return _plain(read_pickle(path))
+        return _Plain(path.name)(read_pickle(path))
     if looks_like_pickle(path):
         raise OldFormatError(
             f"{path.name}: is a pickle of protocol 0 or 1, which is not read; write it anew with pickle.dump(recording, file, protocol=4), "
@@ -150,17 +155,32 @@ def _damage(error: json.JSONDecodeError) -> str:
     return f"is no whole JSON: {error.msg} at {where}"
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return _plain(cast("Any", value).tolist())
-    if isinstance(value, np.generic):
-        return cast("Any", value).item()
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in cast("Mapping[Any, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        values = cast("Sequence[Any]", value)
-        return list(values) if values and isinstance(values[0], int | float) else [_plain(v) for v in values]
-    return value
+class _Plain:
+    """Makes plain values of what a file holds. A list that is named a thousand times is a thousand lists then, and some of bytes can be
+    made to hold more than any memory: what grows beyond ``MOST_VALUES`` is refused."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._left = name, MOST_VALUES
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return self(cast("Any", value).tolist())
+        if isinstance(value, np.generic):
+            return cast("Any", value).item()
+        if isinstance(value, Mapping):
+            self._count(cast("Any", value))
+            return {str(k): self(v) for k, v in cast("Mapping[Any, Any]", value).items()}
+        if isinstance(value, list | tuple):
+            values = cast("Sequence[Any]", value)
+            self._count(values)
+            numbers = all(type(v) is float or type(v) is int for v in values)
+            return list(values) if numbers else [self(v) for v in values]
+        return value
+
+    def _count(self, values: Sequence[Any]) -> None:
+        self._left -= len(values) + 1
+        if self._left < 0:
+            raise OldFormatError(f"{self._name}: holds more than {MOST_VALUES / 1e6:.0f} million values; cut it into several files")
 
 
 def _recognised(content: Any, name: str) -> tuple[OldKind, list[dict[str, Any]], dict[str, Any]]:

@@ -75,8 +75,10 @@ def read_npz(path: Path) -> dict[str, Any]:
             for name in archive.namelist():
                 with archive.open(name) as file:
                     found[name.removesuffix(".npy")] = _read_array(file, f"{path.name}: {name}")
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{path.name}: is not a whole .npz file ({error})") from error
+    except (OSError, MemoryError, ValueError):
+        raise
+    except Exception as error:  # a damaged archive raises almost anything: BadZipFile, zlib.error, EOFError, NotImplementedError ...
+        raise ValueError(f"{path.name}: is not a whole .npz file ({type(error).__name__}: {error})") from error
     return found
 
 

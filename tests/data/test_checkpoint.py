@@ -78,6 +78,19 @@ def test_mismatches_are_named(tmp_path: Path) -> None:
         refuse_mismatch(found, other)
 
 
+def test_a_level_with_another_network_does_not_fit(tmp_path: Path) -> None:
+    now = make_card("executor", ARENA_PROFILE)
+    before = {name: value for name, value in now.items() if name != "network_version"}  # as the first ones were written
+    for name, values in (("now", now), ("before", before), ("later", {**now, "network_version": 99})):
+        save(tmp_path / name, TENSORS, values)
+    refuse_mismatch(load(tmp_path / "now"), ARENA_PROFILE, "executor")
+    for name, version in (("before", 1), ("later", 99)):
+        with pytest.raises(CheckpointError, match=rf"{name}: does not fit.*network_version: made with {version}, here 2.*Train it again"):
+            refuse_mismatch(load(tmp_path / name), ARENA_PROFILE)
+    save(tmp_path / "top", TENSORS, {name: value for name, value in card().items() if name != "network_version"})
+    refuse_mismatch(load(tmp_path / "top"), ARENA_PROFILE, "strategist")
+
+
 def test_tensors_fit_wholly_or_are_refused_by_name() -> None:
     compiled = {f"{checkpoint.COMPILED_PREFIX}{name}": values for name, values in TENSORS.items()}
     assert set(fit_tensors(compiled, SHAPES, "x")) == set(TENSORS)

@@ -268,7 +268,33 @@ def test_a_pickle_of_an_early_protocol_is_called_that(protocol: int, wrapped: bo
     assert len(read_old(path).rows) == 20
 
 
+def test_a_little_pickle_that_grows_beyond_any_memory_is_refused(tmp_path: Path) -> None:
+    grown: list[Any] = [0.5]
+    for _ in range(40):  # some bytes each, twice as many values
+        grown = [grown, grown]
+    path = tmp_path / "shadow_recording_1.pkl"
+    path.write_bytes(pickle.dumps({"demos": grown}))
+    assert path.stat().st_size < 1000
+    with pytest.raises(OldFormatError, match=r"shadow_recording_1\.pkl: holds more than 20 million values"):
+        read_old(path)
+
+
+def test_numbers_of_numpy_behind_plain_ones_are_numbers(tmp_path: Path) -> None:
+    rows = [{"state": {"hp": 0.5}, "action": [0.5, np.float32(0.25), np.int64(1), 0]} for _ in range(3)]
+    path, plain = tmp_path / "shadow_recording_1.pkl", tmp_path / "shadow_recording_2.json"
+    path.write_bytes(pickle.dumps({"demos": rows}))
+    plain.write_text(json.dumps({"demos": [{**row, "action": [float(v) for v in row["action"]]} for row in rows]}))
+    assert read_old(path).rows == read_old(plain).rows
+    assert read_old(path).dropped == read_old(plain).dropped
+
+
 def test_damaged_files_say_so(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "squeezed.npz", actions=np.random.default_rng(0).random((500, 4)))
+    content = bytearray((tmp_path / "squeezed.npz").read_bytes())
+    content[200:400] = bytes(200)
+    (tmp_path / "squeezed.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"squeezed\.npz: is not a whole"):
+        read_npz(tmp_path / "squeezed.npz")
     whole = pickle.dumps({"demos": [demo(i) for i in range(20)]})
     (tmp_path / "half.pkl").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match=r"half\.pkl: cannot be read as a pickle"):

@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 
 from data.features import slot_inputs
-from data.windows import Part, Split, folds, sample_rows, split_sessions, stretches, stride_of, window_count, window_starts
+from data.windows import (
+    Part,
+    Split,
+    folds,
+    gap_between,
+    play_s,
+    sample_rows,
+    split_sessions,
+    stretches,
+    stride_of,
+    window_count,
+    window_starts,
+)
 from tests.trainers.synthetic import session
 
 
@@ -145,3 +157,27 @@ def test_no_fold_has_to_learn_from_the_least_of_the_play() -> None:
     told = sorted((p for _, tell in pairs for p in tell), key=lambda p: (p.session, p.start))
     assert [(p.session, p.start) for p in told if p.start == 0] == [(0, 0), (1, 0)]
     assert sum(p.stop - p.start for p in told) == 29_740
+
+
+@pytest.mark.parametrize(("rows", "gap"), [(100, 20), (1200, 60), (3600, 180), (36_000, 640)])
+def test_blocks_of_one_session_know_nothing_of_each_other(rows: int, gap: int) -> None:
+    assert gap_between(rows) == gap
+    for seed in range(4):
+        split = split_sessions([rows], seed)
+        first, second = sorted((*split.train, *split.validation), key=lambda p: p.start)
+        assert second.start - first.stop == gap
+        for learn, tell in folds((Part(0, 0, rows),), 3, seed):
+            for mine, theirs in itertools.product(learn, tell):
+                between = max(mine.start - theirs.stop, theirs.start - mine.stop)
+                assert between >= min(gap_between(2 * (rows // 3)), rows // 3 // 4)
+            assert sum(part.stop - part.start for part in learn) > rows / 3
+
+
+def test_a_pause_is_no_play() -> None:
+    steps = session(12.0)
+    times = steps.time_ns.copy()
+    times[120:] += 3600 * 1_000_000_000
+    paused = dataclasses.replace(steps, time_ns=times)
+    assert play_s([steps]) == pytest.approx(11.95)
+    assert play_s([paused, steps]) == pytest.approx(11.9 + 11.95)
+    assert play_s([dataclasses.replace(steps, focus=np.zeros(len(steps), np.bool_))]) == 0

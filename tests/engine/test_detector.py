@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from data.profile import ARENA_PROFILE, GameProfile, ObjectClass
 from data.schema import F32
 from engine.arena_pictures import pictures
+from engine.detector_job import command_of
 from engine.perception.card import ASSETS, DetectorError, read_card, weights_path
 from engine.perception.detector import Detector, load_detector, open_detector
 from engine.perception.pickles import foreign_globals
@@ -99,6 +101,19 @@ def test_shipped_card_is_whole_and_fits_the_arena() -> None:
     assert SHIPPED.stat().st_size <= 6 * 2**20
     assert set(card.figures["classes"]) == set(card.classes)
     assert {"map50", "map50_95", "shot_recall_3px", "ms_per_picture"} <= set(card.figures)
+
+
+def test_a_cards_command_does_what_it_tells_of() -> None:
+    from typer.main import get_command
+
+    from tui.commands.train import app
+
+    training = {"pictures": 400, "epochs": 2, "asked_epochs": 3, "batch": 16, "learning_rate": 0.002, "started_from": "before.safetensors"}
+    program, *words = shlex.split(command_of(training, 7))
+    assert (program, words[0]) == ("secondseat", "train")
+    asked = get_command(app).commands["detector"].make_context("detector", words[2:]).params  # type: ignore[attr-defined]
+    wanted = {"source": "arena", "pictures": 400, "epochs": 3, "batch_size": 16, "lr": 0.002, "seed": 7, "start_from": "before.safetensors"}
+    assert {name: asked[name] for name in wanted} == wanted
 
 
 def test_shipped_detector_finds_ships_on_unseen_pictures(shipped: Detector) -> None:

@@ -115,7 +115,7 @@ def test_it_is_learnt_from_with_all_others(tmp_path: Path) -> None:
     assert (len(steps), left_out) == (2, [])
     check_sessions(steps)
     assert write_session(tmp_path, 10).exists()
-    assert len(load_sessions(tmp_path, ARENA_PROFILE.name)[0]) >= 2
+    assert len(load_sessions(tmp_path, ARENA_PROFILE.name)[0]) == 3
 
 
 def test_a_pause_stays_a_pause(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from data.checkpoint import CheckpointError, make_card, read_card, save
+from data.checkpoint import CheckpointError, load, make_card, read_card, save
 from data.models import LEVELS, Level, models_dir, promoted_name, read_policy
 from data.profile import ARENA_PROFILE, GameProfile
 from data.settings import TrainingSettings, amount_of
@@ -56,8 +56,8 @@ def went_into(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
             save(run_dir / file, {"w": np.zeros(2, np.float32)}, card)
         return Result(run_dir, run_dir / "best_model", 1, {})
 
-    def one(level: Level) -> Any:
-        return lambda sessions, settings, run_dir, report, resume, about: made(level, sessions, run_dir, about)
+    def one(level: Level, sessions: Any, settings: Any, run_dir: Path, report: Any, resume: bool, about: Any) -> Result:
+        return made(level, sessions, run_dir, about)
 
     def all_three(
         sessions: Any, settings: Any, run_dirs: Mapping[Level, Path], policy: Path, report: Any, resume: bool, detector: Any, about: Any
@@ -68,8 +68,7 @@ def went_into(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
         done = {level: made(level, sessions, run_dirs[level], about) for level in LEVELS}
         return AllResult(dict(done), write_policy(policy, {level: done[level].best for level in LEVELS}, sessions[0].profile))
 
-    for level in LEVELS:
-        monkeypatch.setattr(f"trainers.{level}.train", one(level))
+    monkeypatch.setattr("trainers.all.train_one", one)
     monkeypatch.setattr("trainers.all.train_all", all_three)
     return folders
 
@@ -123,6 +122,19 @@ def test_a_run_of_older_rules_or_torn_is_passed_over(tmp_path: Path, went_into: 
     torn.write_bytes(torn.read_bytes()[:-4])
     trained = train_levels(tmp_path, "executor")
     assert made_of(trained) | {"executor": ""} == {"strategist": "sound", "tactician": "sound", "executor": ""}
+
+
+def test_an_executor_with_another_network_is_passed_over(tmp_path: Path, went_into: dict[str, Path]) -> None:
+    record(tmp_path)
+    put(tmp_path, "strategist", "sound", 30)
+    best = put(tmp_path, "executor", "before", 2) / "best_model"
+    found = load(best)
+    save(best, found.tensors, {name: value for name, value in found.card.items() if name != "network_version"})
+    trained = train_levels(tmp_path, "tactician")
+    assert trained.policy is None
+    assert trained.text().endswith("no policy yet: executor not trained for arena as it is now")
+    put(tmp_path, "executor", "sound", 30)
+    assert made_of(train_levels(tmp_path, "tactician"))["executor"] == "sound"
 
 
 def test_resume_goes_on_with_the_run_that_is_named(tmp_path: Path, went_into: dict[str, Path]) -> None:
@@ -277,7 +289,7 @@ def test_a_refusal_leaves_no_empty_run(tmp_path: Path, monkeypatch: pytest.Monke
         raise TrainingError("0 rows to learn from")
 
     record(tmp_path)
-    monkeypatch.setattr("trainers.executor.train", refuse)
+    monkeypatch.setattr("trainers.all.train_one", refuse)
     monkeypatch.setattr("trainers.all.train_all", refuse)
     for level in ("executor", "all"):
         with pytest.raises(TrainingError):
@@ -306,7 +318,7 @@ def test_a_stop_is_told_as_one_wherever_it_falls(tmp_path: Path, monkeypatch: py
     assert stopped.value.trained.missing == ()
     with pytest.raises(KeyboardInterrupt, match="go on with --resume"):
         work.WORK["train"](lambda progress: None, workspace=str(tmp_path))
-    monkeypatch.setattr("trainers.executor.train", interrupt)
+    monkeypatch.setattr("trainers.all.train_one", interrupt)
     with pytest.raises(TrainingStopped, match="stopped before anything new was learnt"):
         train_levels(tmp_path, "executor")
 
@@ -326,7 +338,7 @@ def test_a_stop_that_a_level_could_not_tell_any_more_is_told_by_its_folder(
         raise KeyboardInterrupt
 
     record(tmp_path)
-    monkeypatch.setattr("trainers.executor.train", late)
+    monkeypatch.setattr("trainers.all.train_one", late)
     monkeypatch.setattr("trainers.all.train_all", late)
     with pytest.raises(TrainingStopped, match="stopped; what was trained is kept, go on with --resume") as stopped:
         train_levels(tmp_path, level, name="ctl")
@@ -336,7 +348,7 @@ def test_a_stop_that_a_level_could_not_tell_any_more_is_told_by_its_folder(
     def early(*rest: Any, **more: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trainers.executor.train", early)
+    monkeypatch.setattr("trainers.all.train_one", early)
     monkeypatch.setattr("trainers.all.train_all", early)
     with pytest.raises(TrainingStopped, match="stopped before anything new was learnt"):  # what was there is not of this training
         train_levels(tmp_path, level, name="ctl", resume=True, epochs=9)

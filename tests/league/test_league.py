@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from league.league import run_league
-from league.league_run import LeagueError, LeagueProgress, LeagueResult, LeagueRun, run_of
+from league.league_run import LeagueError, LeagueProgress, LeagueResult, LeagueRun, going_on, saved_run
 from league.losses import UpdateSettings
 from league.matchmaking import LeagueSettings, Matchmaker
 from league.network import ActorCritic
@@ -277,16 +277,29 @@ def test_settings_that_differ_are_told_and_change_nothing(pi_sup: Path, whole: P
             small(pi_sup, **wrong)
 
 
+def test_the_learning_rate_of_a_main_falls_over_an_hour() -> None:
+    updates = LeagueRun().updates
+    assert [updates.learning_rate_at(frames) for frames in (0, 100_000_000, 200_000_000, 300_000_000)] == pytest.approx(
+        [5e-4, 2.55e-4, 1e-5, 1e-5]
+    )
+
+
 def test_a_league_of_before_a_setting_was_there_goes_on_by_what_it_was_begun_with(pi_sup: Path, tmp_path: Path) -> None:
     each_for_itself = replace(small(pi_sup).league, one_opponent_share=0.0)
     begun = small(pi_sup, rounds=1, ships=3, league=each_for_itself)
-    run_league(begun, tmp_path)
-    saved = LeagueStore(tmp_path).load()
-    del saved.state["settings"]["league"]["one_opponent_share"]
-    assert run_of(saved.state["settings"]).league == each_for_itself
-    begun.refuse_other(saved.state["settings"])
+    for folder in ("before", "straight"):
+        run_league(begun, tmp_path / folder)
+    before = LeagueStore(tmp_path / "before")
+    settings = dict(before.load().state["settings"])
+    before.amend({"settings": {**settings, "league": {k: v for k, v in settings["league"].items() if k != "one_opponent_share"}}})
+    assert "one_opponent_share" not in before.load().state["settings"]["league"]
+    assert saved_run(before.folder).league == each_for_itself
+    assert make_report(before.folder).matches
     with pytest.raises(LeagueError, match="one_opponent_share"):
-        replace(begun, league=replace(each_for_itself, one_opponent_share=0.75)).refuse_other(saved.state["settings"])
+        run_league(replace(begun, rounds=2, league=replace(each_for_itself, one_opponent_share=0.75)), before.folder, resume=True)
+    for folder in ("before", "straight"):
+        run_league(going_on(saved_run(tmp_path / folder), {"rounds": 2}), tmp_path / folder, resume=True)
+    assert outcome(before.folder) == outcome(tmp_path / "straight")
 
 
 # against a runner that decides by itself who wins

@@ -392,4 +392,5 @@ def test_defaults_are_the_documented_ones() -> None:
     assert (s.payoff.decay, s.payoff.prior, s.payoff.prior_games, s.forgotten_below) == (0.995, 0.5, 20, 0.5)
     assert (s.main_snapshot_frames, s.exploiter_least_frames, s.exploiter_most_frames, s.exploiter_beats) == (5 * M, M, 4 * M, 0.7)
     assert (s.struggling_below, s.struggling_share) == (0.2, 0.5)
+    assert s.one_opponent_share == 0.75
     assert (s.main_reset_share, s.main_exploiter_reset_share, s.league_exploiter_reset_share) == (0, 1, 0.25)

@@ -154,6 +154,20 @@ def test_a_policy_flies_by_chunks_and_a_way_point(tmp_path: Path, chunk: Chunk) 
     assert all("space" in a.onsets for a in actions)
 
 
+def test_all_that_is_a_place_is_mirrored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, told = executor.Mirrors, list[tuple[str, ...]]()
+
+    def spy(features: Any, device: Any, slots: Any, places: Any, offsets: Any) -> Any:
+        told.append((*places, *offsets))
+        return plain(features, device, slots, places, offsets)
+
+    monkeypatch.setattr(executor, "Mirrors", spy)
+    loop = LoopSettings(1, 64, 1e-3, device="cpu", checkpoints=False)
+    settings = executor.ExecutorSettings(loop, width=16, layers=1, cursor_past=True, chunk=Chunk(3))
+    executor.train([session(4.0)], settings, tmp_path)
+    assert set(told[0]) == {"boxes", "own", "cursor", "cursor_past", "point", "path", "slot_offset"}
+
+
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("sees", [False, True])
 def test_only_a_policy_with_that_extra_sees_where_the_cursor_was(tmp_path: Path, sees: bool) -> None:

@@ -62,7 +62,11 @@ def test_the_tactician_on_those_tracks_that_are_there(count: int) -> None:
     np.testing.assert_allclose(flying(tracks[there], context, 2), expected[np.append(there, SLOTS)], **CLOSE)
 
 
-@pytest.mark.parametrize("extras", [Extras(), Extras(chunk=5, way_point=True), Extras(cursor_past=True)], ids=["plain", "extras", "past"])
+@pytest.mark.parametrize(
+    "extras",
+    [Extras(), Extras(chunk=5, way_point=True), Extras(cursor_past=True), Extras(chunk=3, cursor_past=True)],
+    ids=["plain", "extras", "past", "both"],
+)
 @pytest.mark.parametrize("count", [0, 3, 7, 12])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_executor_sees_chooses_and_acts_alike(count: int, seed: int, extras: Extras) -> None:
@@ -106,7 +110,7 @@ def test_the_executor_sees_chooses_and_acts_alike(count: int, seed: int, extras:
     np.testing.assert_allclose(its_point, point[0], **CLOSE)
     for its, expected in zip(flying.act(mine, its_choice, its_point, cursor, past), (clicks, keys, held), strict=True):
         np.testing.assert_allclose(its, expected[0], **CLOSE)
-    plan = flying.foretell(mine, its_choice, its_point, cursor)
+    plan = flying.foretell(mine, its_choice, its_point, cursor, past)
     if plan is None or shares is None or foretold is None:
         assert extras.chunk == 1
         return

@@ -82,6 +82,18 @@ def test_the_schedule_reaches_peak_and_floor_at_the_named_steps(tmp_path: Path) 
     assert learning_rate_at(1, 1, settings) > 0
 
 
+@pytest.mark.parametrize("total", [1, 3, 7, 8, 20, 60, 99, 100, 101, 799, 800, 5000])
+def test_however_short_a_run_is_it_comes_down_to_the_floor(total: int) -> None:
+    settings = LoopSettings(epochs=1, batch_size=4, learning_rate=1e-3, floor=0.1)
+    rates = [learning_rate_at(step, total, settings) for step in range(1, total + 1)]
+    peak = rates.index(max(rates))
+    assert peak + 1 <= max(1, min(100, total // 8))
+    assert max(rates) == pytest.approx(1e-3)
+    if total > 1:
+        assert rates[-1] == pytest.approx(1e-4)
+    assert all(a >= b for a, b in itertools.pairwise(rates[peak:]))
+
+
 def test_stop_and_resume_repeat_the_straight_run_exactly(tmp_path: Path) -> None:
     straight = run(tmp_path / "a")
     stopped = run(tmp_path / "b", stop_in=3)
@@ -138,6 +150,16 @@ def test_only_the_last_checkpoints_are_kept_and_a_helper_run_keeps_none(tmp_path
     run(tmp_path / "b", replace(SETTINGS, checkpoints=False))
     assert checkpoints(tmp_path / "b") == []
     assert (tmp_path / "b" / "best_model.safetensors").is_file()
+
+
+def test_tensorboard_shows_no_step_twice_after_a_resume(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    assert run(tmp_path, stop_in=3).interrupted
+    steps = len(lines(run(tmp_path, resume=True).run_dir)[0])
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    assert [event.step for event in events.Scalars("train_loss")] == list(range(1, steps + 1))
 
 
 def test_tensorboard_events_are_written(tmp_path: Path) -> None:

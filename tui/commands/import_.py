@@ -64,8 +64,17 @@ def _print(done: list[FileReport]) -> None:
         said += [f"{told.modes_left} modes not taken (keep them with --keep-modes)"] if told.modes_left else []
         if any(said):
             say(f"{told.file}: {'; '.join(part for part in said if part)}")
-    counts = {outcome: sum(t.outcome == outcome for t in done) for outcome in dict.fromkeys(t.outcome for t in done)}
+    outcomes = list(dict.fromkeys(t.outcome for t in done))
+    kinds = sorted({t.kind for t in done}, key=lambda kind: (not kind, kind))
+    if len(done) > 1:
+        say(table(("kind", *outcomes), [[kind or "not known", *(_count(done, kind, o) for o in outcomes)] for kind in kinds]))
+    counts = {outcome: sum(t.outcome == outcome for t in done) for outcome in outcomes}
     say(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+
+
+def _count(done: list[FileReport], kind: str, outcome: str) -> str:
+    count = sum((told.kind, told.outcome) == (kind, outcome) for told in done)
+    return str(count) if count else "-"
 
 
 def _classes(maps: list[str]) -> dict[str, str]:
