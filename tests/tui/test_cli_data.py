@@ -62,7 +62,7 @@ def test_a_folder_is_taken_in_but_for_the_bomb_in_it(workspace: Path, tmp_path: 
     assert any(line.startswith("shadow_recording_2.pkl: ") and ".system" in line for line in text.splitlines())
     assert text.splitlines()[-1] == "1 imported, 1 refused"
     kinds = [line.split() for line in text.splitlines()[-4:-1]]  # the summary per kind
-    assert kinds == [["kind", "refused", "imported"], ["sequence", "-", "1"], ["not", "known", "1", "-"]]
+    assert kinds == [["kind", "imported", "refused"], ["sequence", "1", "-"], ["not", "known", "-", "1"]]
     assert not mark.exists()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert (info.state, info.game) == ("saved", "arena")
