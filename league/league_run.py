@@ -74,7 +74,7 @@ class LeagueRun:
     """Not in one process: actors play on while the learner learns, with weights that are one rollout older."""
     league: LeagueSettings = field(default_factory=LeagueSettings)
     losses: LossSettings = field(default_factory=LossSettings)
-    updates: UpdateSettings = field(default_factory=lambda: UpdateSettings(learning_rate_end=1e-5, decay_frames=200_000_000))
+    updates: UpdateSettings = field(default_factory=lambda: UpdateSettings(learning_rate_end=1e-5, decay_frames=120_000_000))
     """A learner's rate falls over as many frames of its life as a main gets in an hour on two cores; exploiters, who begin anew, keep a
     fast one. (Where it stood at 1e-4 from 40 M frames on, a main was at its best after 60 M and wandered off: ``docs/log.md``.)"""
     elo: EloSettings = field(default_factory=EloSettings)

@@ -69,7 +69,8 @@ class LeagueSettings:
     pfsp_power: float = 2.0
     """p of f_hard(x) = (1 - x)^p: how much the hardest opponents are preferred."""
     main_self_play: float = 0.35
-    """Share of a main's matches against itself; the three shares are 1 together."""
+    """Share against itself of what a main learns from; the three shares are 1 together. All seats of such a match learn, one of any other:
+    with four it is 12 % of the matches."""
     main_pfsp: float = 0.5
     """Share against all past players by f_hard."""
     main_forgotten: float = 0.15
@@ -220,7 +221,7 @@ class Matchmaker:
         me = self.learner(learner)
         if opponents < 1:
             raise ValueError(f"match of {learner}: {opponents} opponents; at least one is needed")
-        branches, rival = self._branches(me)
+        branches, rival = self._branches(me, opponents + 1)
         asked = self._draw(me, branches)
         branch, players, weights = self._offer(me, asked, rival)
         share = self.settings.one_opponent_share if min(opponents, len(players)) > 1 else 0.0
@@ -231,11 +232,14 @@ class Matchmaker:
         me.seen[branch] = me.seen.get(branch, 0) + 1
         return Choice(learner, tuple(players[i] for i in (drawn * opponents)[:opponents]), branch, asked)
 
-    def _branches(self, me: Learner) -> tuple[dict[str, float], str]:
-        """Shares of the branches of a learner just now, and the current main that an exploiter of mains is set on."""
+    def _branches(self, me: Learner, seats: int) -> tuple[dict[str, float], str]:
+        """Shares of the branches in a learner's matches just now, and the current main that an exploiter of mains is set on."""
         s = self.settings
         if me.role == "main":
-            return {SELF_PLAY: s.main_self_play, PFSP: s.main_pfsp, FORGOTTEN: s.main_forgotten}, me.id
+            learning = {SELF_PLAY: seats, PFSP: 1, FORGOTTEN: 1 if self._forgotten(me.id) else seats}  # without any it is self-play too
+            learnt = {SELF_PLAY: s.main_self_play, PFSP: s.main_pfsp, FORGOTTEN: s.main_forgotten}
+            matches = {branch: share / learning[branch] for branch, share in learnt.items()}
+            return {branch: share / sum(matches.values()) for branch, share in matches.items()}, me.id
         rival = str(self._random.choice(self._mains()))
         if me.role == "league_exploiter":
             return {PFSP: 1.0}, rival

@@ -279,7 +279,7 @@ def test_settings_that_differ_are_told_and_change_nothing(pi_sup: Path, whole: P
 
 def test_the_learning_rate_of_a_main_falls_over_an_hour() -> None:
     updates = LeagueRun().updates
-    assert [updates.learning_rate_at(frames) for frames in (0, 100_000_000, 200_000_000, 300_000_000)] == pytest.approx(
+    assert [updates.learning_rate_at(frames) for frames in (0, 60_000_000, 120_000_000, 300_000_000)] == pytest.approx(
         [5e-4, 2.55e-4, 1e-5, 1e-5]
     )
 

@@ -39,6 +39,15 @@ def branches(league: Matchmaker, learner: str, matches: int = 1000) -> dict[str,
     return {branch: count / matches for branch, count in seen.items()}
 
 
+def learnt_from(league: Matchmaker, opponents: int = 1, matches: int = 1000) -> dict[str, float]:
+    """Shares of the branches in what a main learns from: all seats of self-play learn, one of any other match."""
+    seen: Counter[str] = Counter()
+    for _ in range(matches):
+        branch = league.choose(MAIN, opponents).branch
+        seen[branch] += opponents + 1 if branch == "self_play" else 1
+    return {branch: count / sum(seen.values()) for branch, count in seen.items()}
+
+
 @pytest.mark.parametrize(
     ("weighting", "power", "expected"),
     [
@@ -71,13 +80,19 @@ def test_a_new_league_has_the_supervised_policy_as_its_first_past_player() -> No
     assert {s.weights_hash for s in league.snapshots.values()} == {"sup"}
 
 
-def test_a_main_plays_in_its_shares_and_only_whom_it_should() -> None:
+@pytest.mark.parametrize("opponents", [1, 3, 7])
+def test_a_main_learns_in_its_shares_however_many_seats_there_are(opponents: int) -> None:
+    league = new_league()
+    freeze(league, EXPLOITER)
+    assert learnt_from(league, opponents) == pytest.approx({"self_play": 0.35, "pfsp": 0.5, "forgotten": 0.15}, abs=0.01)
+    seen = Counter(league.choose(MAIN, 3).branch for _ in range(1000))
+    assert seen["self_play"] == pytest.approx(119, abs=3)  # of the matches
+
+
+def test_a_main_plays_only_whom_it_should() -> None:
     league = new_league()
     exploiter = freeze(league, EXPLOITER)
     choices = [league.choose(MAIN) for _ in range(1000)]
-    assert {c.branch: n / 1000 for c in choices for n in [sum(d.branch == c.branch for d in choices)]} == pytest.approx(
-        {"self_play": 0.35, "pfsp": 0.5, "forgotten": 0.15}, abs=0.01
-    )
     assert {c.opponents for c in choices if c.branch == "self_play"} == {(MAIN,)}
     assert {c.opponents for c in choices if c.branch == "forgotten"} == {(exploiter,)}
     assert {c.opponents for c in choices if c.branch == "pfsp"} == {(exploiter,), ("main-1@0",)}
@@ -85,9 +100,9 @@ def test_a_main_plays_in_its_shares_and_only_whom_it_should() -> None:
 
 def test_a_main_without_forgotten_ones_plays_itself_instead() -> None:
     league = new_league()
-    assert branches(league, MAIN) == pytest.approx({"self_play": 0.5, "pfsp": 0.5}, abs=0.01)
+    assert learnt_from(league, 3) == pytest.approx({"self_play": 0.5, "pfsp": 0.5}, abs=0.01)
     play(league, MAIN, "main-1@0", wins=4, losses=6)  # now it is forgotten
-    assert branches(league, MAIN) == pytest.approx({"self_play": 0.35, "pfsp": 0.5, "forgotten": 0.15}, abs=0.01)
+    assert learnt_from(league, 3) == pytest.approx({"self_play": 0.35, "pfsp": 0.5, "forgotten": 0.15}, abs=0.01)
     play(league, MAIN, "main-1@0", wins=20)
     assert "forgotten" not in branches(league, MAIN)
 
@@ -172,7 +187,7 @@ def test_the_mix_seen_is_the_mix_asked_within_two_hundred_matches() -> None:
         for learner in league.learners:
             league.choose(learner)
     rows = {(row.learner, row.branch): row for row in league.mix()}
-    assert rows[MAIN, "self_play"].asked == pytest.approx(0.35)
+    assert rows[MAIN, "self_play"].asked == pytest.approx((0.35 / 2) / (0.35 / 2 + 0.65))
     assert {row.matches for row in rows.values()} == {200}
     assert all(row.seen == pytest.approx(row.asked, abs=0.02) for row in rows.values())
     for learner in league.learners:
@@ -185,9 +200,10 @@ def test_the_mix_tells_what_fell_back() -> None:
         choice = league.choose(MAIN)
         assert choice.branch == ("self_play" if choice.asked == "forgotten" else choice.asked)
     rows = {row.branch: row for row in league.mix()}
-    assert rows["forgotten"].asked == pytest.approx(0.15)
+    assert rows["forgotten"].asked == pytest.approx(0.1)
     assert rows["forgotten"].seen == 0
-    assert rows["self_play"].seen == pytest.approx(0.5, abs=0.02)
+    assert rows["self_play"].asked == pytest.approx(0.7 / 3)
+    assert rows["self_play"].seen == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_a_main_is_frozen_every_so_many_frames_and_never_reset() -> None:

@@ -182,3 +182,35 @@ def test_no_data_and_too_little_are_refused(level: object, tmp_path: Path) -> No
 def test_the_rows_before_stay_within_their_stretch() -> None:
     stretch = np.array([0, 0, 0, 0, 1, 1, 1])
     assert _rows_before(stretch, np.array([0, 3, 5, 6]), 2).tolist() == [0, 1, 4, 4]
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("level", [strategist, tactician, executor])
+def test_a_level_that_was_stopped_and_gone_on_with_is_the_one_that_never_was(level: object, tmp_path: Path) -> None:
+    """Augmentation, resampling and dropout draw at random too."""
+    sessions = [session(10, seed=i) for i in range(3)]
+    settings = replace(level.QUICK, loop=loop(4, 16), width=16, layers=1, augment="on")  # type: ignore[attr-defined]
+    asked = 0
+
+    def count() -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    straight = level.train(sessions, settings, tmp_path / "straight", stop=count)  # type: ignore[attr-defined]
+    left = asked * 5 // 8
+
+    def stop() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    stopped = level.train(sessions, settings, tmp_path / "gone on", stop=stop)  # type: ignore[attr-defined]
+    assert stopped.interrupted
+    assert 0 < stopped.epochs < straight.epochs
+    assert level.train(sessions, settings, tmp_path / "gone on", resume=True).figures == straight.figures  # type: ignore[attr-defined]
+    for name in ("checkpoint_epoch_4", "best_model"):
+        whole, resumed = (load(tmp_path / folder / name).tensors for folder in ("straight", "gone on"))
+        assert whole.keys() == resumed.keys()
+        for tensor, values in whole.items():
+            np.testing.assert_array_equal(values, resumed[tensor], err_msg=f"{name}: {tensor}")

@@ -125,8 +125,8 @@ def _make(level: str, help_text: str) -> None:
 
 for _level, _text in (
     ("strategist", "The mode: fight, loot, flee, explore or be cautious (once a second)."),
-    ("tactician", "The target (five times a second)."),
-    ("executor", "Cursor, clicks and keys (every tick)."),
+    ("tactician", "The target (five times a second). A strategist is learnt in passing, for its words alone."),
+    ("executor", "Cursor, clicks and keys (every tick). The levels above are learnt in passing, for their words alone."),
     ("all", "All three in a row, and the policy they make."),
 ):
     _make(_level, _text)
