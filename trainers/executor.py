@@ -9,6 +9,7 @@ the upper layers' out-of-fold predictions, mixed with at most 30 % labels, the t
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -380,12 +381,13 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
 
 
 def _click_rule(hazard: NDArray[Any], true: NDArray[np.int64], ever: int, tick_s: float) -> PressRule:
-    """A click is wanted at its moment: threshold and refractory time with the best F1 within two ticks."""
-    threshold, refractory, _ = metrics.tune_onsets(hazard, true)
-    if len(true) < FEWEST_TO_TUNE and ever >= 2 * FEWEST_TO_TUNE:
-        threshold = min(threshold, 0.5)
+    """A click is wanted at its moment: the rule with the best F1 within two ticks."""
+    few = len(true) < FEWEST_TO_TUNE
+    tuned = metrics.tune_onsets(hazard, true, keeps=(0.0,)) if few else metrics.tune_onsets(hazard, true)
+    threshold = min(tuned.threshold, 0.5) if few and ever >= 2 * FEWEST_TO_TUNE else tuned.threshold
+    memory_s = -tick_s / math.log(tuned.keep) if tuned.keep else 0.0
     # Half a tick more, so that ticks that are not all of one length rest for as many as they were tuned for.
-    return PressRule(threshold, round((refractory + 0.5) * tick_s, 3))
+    return PressRule(threshold, round((tuned.refractory + 0.5) * tick_s, 3), memory_s=round(memory_s, 4))
 
 
 def _shortest_s(sessions: Sequence[Steps], i: int) -> float:

@@ -117,31 +117,61 @@ def even_ticks(ticks: int, count: int) -> NDArray[np.int64]:
     return np.linspace(0, ticks, count + 2)[1:-1].astype(np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class TunedOnsets:
+    """When a hazard fires: where the sum of this tick's and of those before, each tick fading to the share ``keep``, passes ``threshold``,
+    but not within ``refractory`` ticks of the last time. ``f1``: what it had where it was tuned; NaN where nothing was to be met."""
+
+    threshold: float
+    refractory: int
+    keep: float
+    f1: float
+
+
 def tune_onsets(
-    hazards: NDArray[Any], true: NDArray[Any], tolerance: int = 2, refractories: Sequence[int] = (2, 4, 8)
-) -> tuple[float, int, float]:
-    """Threshold and refractory time (ticks) with the best onset F1, and that F1. Ties go to the lower threshold, since a policy
-    that never acts is the worse mistake. With no true onset: a threshold that is never reached, and NaN."""
+    hazards: NDArray[Any],
+    true: NDArray[Any],
+    tolerance: int = 2,
+    refractories: Sequence[int] = (2, 4, 6, 8),
+    keeps: Sequence[float] = (0.0, 0.5, 0.7, 0.85),
+) -> TunedOnsets:
+    """The rule with the best onset F1 on hazards [T] whose true onsets are at ticks ``true``. Ties go to the shorter memory and the lower
+    threshold, since a policy that never acts is the worse mistake. With no true onset: a threshold that is never reached, and NaN."""
     if not len(true):
-        return 1.01, int(refractories[0]), float("nan")
+        return TunedOnsets(1.01, int(refractories[0]), 0.0, float("nan"))
     if not len(hazards):
-        return 0.5, int(refractories[0]), 0.0
+        return TunedOnsets(0.5, int(refractories[0]), 0.0, 0.0)
     candidates = np.unique(
         np.concatenate([np.quantile(hazards, 1 - np.geomspace(0.25 * len(true) / len(hazards), 0.5, 24).clip(0, 1)), [0.5]])
     )
-    best = (0.5, int(refractories[0]), -1.0)
-    for threshold in candidates.tolist():
-        if threshold < 0.02:
-            continue
-        for refractory in refractories:
-            score = onset_score(fire(hazards, threshold, refractory), true, tolerance).f1
-            if score > best[2] + 1e-9:
-                best = (float(threshold), int(refractory), score)
-    if best[2] < 0.2:
+    asked = candidates[candidates >= 0.02]
+    thresholds, rests = (grid.ravel() for grid in np.meshgrid(asked, np.asarray(refractories), indexing="ij"))
+    best = TunedOnsets(0.5, int(refractories[0]), 0.0, -1.0)
+    for keep in keeps:
+        for threshold, rest, fired in zip(thresholds.tolist(), rests.tolist(), fire_all(hazards, thresholds, rests, keep), strict=True):
+            score = onset_score(fired, true, tolerance).f1
+            if score > best.f1 + 1e-9:
+                best = TunedOnsets(threshold, int(rest), keep, score)
+    if best.f1 < 0.2:
         # Nothing meets the true ticks well: then at least press as often as the player did.
-        rate = min(candidates.tolist(), key=lambda t: abs(len(fire(hazards, t, best[1])) - len(true)))
-        best = (float(rate), best[1], best[2])
+        rate = min(candidates.tolist(), key=lambda t: abs(len(fire(hazards, t, best.refractory)) - len(true)))
+        best = TunedOnsets(float(rate), best.refractory, 0.0, best.f1)
     return best
+
+
+def fire_all(
+    hazards: NDArray[Any], thresholds: NDArray[np.floating[Any]], refractories: NDArray[np.integer[Any]], keep: float = 0.0
+) -> list[NDArray[np.int64]]:
+    """Of each of N rules the ticks at which it fires (see ``TunedOnsets``) through hazards [T]."""
+    likely, rested = np.zeros(len(thresholds)), np.full(len(thresholds), len(hazards) + int(refractories.max(initial=0)))
+    fired = np.zeros((len(hazards), len(thresholds)), np.bool_)
+    for tick, hazard in enumerate(hazards.tolist()):
+        rested += 1
+        likely = np.where(rested > refractories, likely * keep + hazard, 0.0)
+        hit = fired[tick] = likely >= thresholds
+        hit &= rested > refractories
+        likely[hit], rested[hit] = 0.0, 0
+    return [np.flatnonzero(column) for column in fired.T]
 
 
 def position_error(predicted: NDArray[Any], true: NDArray[Any], picture_size: tuple[int, int]) -> float:

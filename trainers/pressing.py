@@ -1,6 +1,8 @@
 """When an input is pressed, from the chance that the Executor gives it in each tick.
 
-A click is made where its chance is high: a threshold, tuned on validation play. For keys no threshold is right. One that finds
+A click is made where its chance is high: a threshold, tuned on validation play, on the chance of this tick and those before, which
+fade. (Without a memory the best threshold is passed as soon as the chance begins to rise, a tick or two before the person clicks.)
+For keys no threshold is right. One that finds
 as many presses as the person made leaves the game in states that nobody who can play stays in (an enemy marked, and not shot
 at); nothing was learnt of those, the chance stays below the threshold, and the key is never pressed. One low enough for that
 presses up to five times as often as the person did.
@@ -14,6 +16,7 @@ than not within the time that a chance speaks of, it is made at once, whatever t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,7 +29,14 @@ DUE: Final = 0.3
 decision 23). At 1 as many are made as are foretold, and late."""
 PRIOR_PRESSES: Final = 5.0
 """Presses that what the Executor says of itself is worth, beside those that were counted."""
-RANGES: Final = {"threshold": (0.0, 10.0), "refractory_s": (0.0, 60.0), "weight": (1e-6, 1e6), "rate_s": (0.0, 1e4), "due": (1e-3, 1e3)}
+RANGES: Final = {
+    "threshold": (0.0, 10.0),
+    "refractory_s": (0.0, 60.0),
+    "weight": (1e-6, 1e6),
+    "rate_s": (0.0, 1e4),
+    "due": (1e-3, 1e3),
+    "memory_s": (0.0, 60.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,9 @@ class PressRule:
     """Presses a second that a chance of 1 (weight taken out) stands for; 0: only the threshold counts."""
     due: float = DUE
     """Presses foretold since the last one at which the next is made."""
+    memory_s: float = 0.0
+    """Time in which what was likely fades to 1 / e: the threshold is for the sum of this tick's chance and of those before. 0: this tick's
+    alone."""
 
     def expected(self, hazard: float, dt_s: float) -> float:
         """Presses to be expected within ``dt_s`` seconds."""
@@ -55,6 +68,7 @@ class PressRule:
 
     def to_json(self) -> dict[str, float]:
         told = {"threshold": self.threshold, "refractory_s": self.refractory_s}
+        told |= {"memory_s": self.memory_s} if self.memory_s else {}
         return told | ({"weight": self.weight, "rate_s": self.rate_s, "due": self.due} if self.rate_s else {})
 
 
@@ -77,6 +91,8 @@ class Presser:
 
     rule: PressRule
     due: float = 0.0
+    likely: float = 0.0
+    """Chances of this tick and of those before, faded."""
     pressed_ns: int | None = None
 
     def tick(self, hazard: float, now_ns: int, dt_s: float, scale: float = 1.0) -> bool:
@@ -86,11 +102,13 @@ class Presser:
         expected = self.rule.expected(hazard, dt_s)
         if expected > 0:  # not if it is no number
             self.due += expected
-        return hazard >= self.rule.threshold * scale or self.due >= self.rule.due
+        memory_s = self.rule.memory_s
+        self.likely = hazard + (self.likely * math.exp(-dt_s / memory_s) if memory_s and math.isfinite(self.likely) else 0.0)
+        return self.likely >= self.rule.threshold * scale or self.due >= self.rule.due
 
     def book(self, now_ns: int) -> None:
         """It was pressed."""
-        self.pressed_ns, self.due = now_ns, 0.0
+        self.pressed_ns, self.due, self.likely = now_ns, 0.0, 0.0
 
 
 def pressed_ticks(hazards: NDArray[Any], rule: PressRule, tick_s: float, scale: float = 1.0) -> NDArray[np.int64]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from trainers import metrics
+from trainers.pressing import PressRule, pressed_ticks
 
 
 def test_recalls_and_balanced_accuracy() -> None:
@@ -54,11 +58,42 @@ def test_thresholds_are_tuned_and_kept_apart() -> None:
     true = np.arange(10, 200, 20)
     for t in true:
         hazards[t - 1 : t + 2] = 0.4
-    threshold, refractory, f1 = metrics.tune_onsets(hazards, true)
-    assert 0.05 < threshold <= 0.4
-    assert f1 == 1.0
-    assert len(metrics.fire(hazards, threshold, refractory)) == len(true)
-    assert metrics.tune_onsets(hazards, np.array([]))[0] > 1
+    tuned = metrics.tune_onsets(hazards, true)
+    assert 0.05 < tuned.threshold <= 0.4
+    assert (tuned.f1, tuned.keep) == (1.0, 0.0)
+    assert len(metrics.fire(hazards, tuned.threshold, tuned.refractory)) == len(true)
+    assert metrics.tune_onsets(hazards, np.array([])).threshold > 1
+    assert metrics.tune_onsets(np.array([]), true).threshold == 0.5
+
+
+def test_a_chance_that_lasts_is_told_from_one_of_a_moment() -> None:
+    """Some ticks of a small chance end in a click; a larger one for a single tick does not."""
+    hazards, true = np.full(600, 0.01), np.arange(20, 600, 30)
+    for t in true:
+        hazards[t - 5 : t + 1] = 0.15
+    hazards[np.arange(5, 600, 30)] = 0.2
+    tuned = metrics.tune_onsets(hazards, true)
+    assert tuned.keep > 0
+    assert tuned.f1 > 0.95
+    assert metrics.tune_onsets(hazards, true, keeps=(0.0,)).f1 < 0.8
+
+
+@given(
+    arrays(np.float64, 200, elements=st.floats(0, 1)),
+    st.lists(st.tuples(st.floats(0.02, 2), st.integers(0, 9)), min_size=1, max_size=5),
+    st.sampled_from([0.0, 0.5, 0.85]),
+)
+def test_what_is_tuned_is_what_is_flown(hazards: np.ndarray, rules: list[tuple[float, int]], keep: float) -> None:
+    tick_s = 0.05
+    memory_s = -tick_s / np.log(keep) if keep else 0.0
+    thresholds, rests = (np.array(column) for column in zip(*rules, strict=True))
+    thresholds = thresholds + 1.2345e-7  # never just reached, where rounding decides
+    found = metrics.fire_all(hazards, thresholds, rests, keep)
+    for threshold, rest, fired in zip(thresholds.tolist(), rests.tolist(), found, strict=True):
+        rule = PressRule(threshold, (rest + 0.5) * tick_s, memory_s=float(memory_s))
+        assert pressed_ticks(hazards, rule, tick_s).tolist() == fired.tolist()
+        if not keep:
+            assert metrics.fire(hazards, threshold, rest).tolist() == fired.tolist()
 
 
 def test_position_and_causality() -> None:

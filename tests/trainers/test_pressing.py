@@ -80,6 +80,8 @@ def test_a_network_that_is_too_sure_of_itself_is_not_believed(refractory_s: floa
 def test_what_is_no_number_is_no_press_and_forgotten() -> None:
     hazards = np.full(400, 0.1)
     hazards[3] = np.nan
+    fading = PressRule(0.5, 0.1, memory_s=0.3)
+    assert len(pressed_ticks(hazards, fading, TICK_S)) >= len(pressed_ticks(hazards[4:], fading, TICK_S)) > 10
     rule = PressRule(0.5, 0.1, 1.0, 20 / 3)
     assert len(pressed_ticks(hazards, rule, TICK_S)) >= len(pressed_ticks(hazards[4:], rule, TICK_S)) > 10
 
@@ -97,6 +99,12 @@ def test_without_presses_to_count_a_key_is_taken_at_its_word() -> None:
 
 
 def test_rules_are_kept_in_cards() -> None:
-    for rule in (PressRule(0.3, 0.1), PressRule(0.9, 0.4, 8.0, 5.0), PressRule(0.9, 0.4, 8.0, 5.0, 0.3), NEVER):
+    for rule in (
+        PressRule(0.3, 0.1),
+        PressRule(0.9, 0.4, 8.0, 5.0),
+        PressRule(0.9, 0.4, 8.0, 5.0, 0.3),
+        PressRule(0.3, 0.1, memory_s=0.3),
+        NEVER,
+    ):
         assert PressRule(**rule.to_json()) == rule
     assert Presser(PressRule(0.3, 0.0)).tick(0.31, 0, TICK_S)
