@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from data.importers import old_recordings
 from data.importers.old_recordings import OldFormatError, read_old
 from data.importers.pickles import LARGEST_BYTES, UnsafePickle, read_npz, read_pickle
 
@@ -268,14 +269,15 @@ def test_a_pickle_of_an_early_protocol_is_called_that(protocol: int, wrapped: bo
     assert len(read_old(path).rows) == 20
 
 
-def test_a_little_pickle_that_grows_beyond_any_memory_is_refused(tmp_path: Path) -> None:
+def test_a_little_pickle_that_grows_beyond_any_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(old_recordings, "MOST_VALUES", 2_000_000)
     grown: list[Any] = [0.5]
     for _ in range(40):  # some bytes each, twice as many values
         grown = [grown, grown]
     path = tmp_path / "shadow_recording_1.pkl"
     path.write_bytes(pickle.dumps({"demos": grown}))
     assert path.stat().st_size < 1000
-    with pytest.raises(OldFormatError, match=r"shadow_recording_1\.pkl: holds more than 20 million values"):
+    with pytest.raises(OldFormatError, match=r"shadow_recording_1\.pkl: holds more than 2 million values"):
         read_old(path)
 
 
