@@ -29,14 +29,14 @@ from trainers.pressing import PressRule
 class Oracle:
     """Stands in for a policy's networks: it clicks the enemy in the ticks in which the player did, ``late`` by some."""
 
-    has_strategist = has_tactician = False
+    has_strategist = has_tactician = sees_past_cursors = False
 
     def __init__(self, steps: Steps, late: int = 0, looks: bool = True) -> None:
         names = input_names(steps.profile)
         clicks = np.repeat(np.arange(len(steps)), np.diff(steps.onset_offsets))[steps.onset_codes == names.index("mouse_left")]
         self._clicks, self._count, self._row, self._looks, self._rows = set((clicks + late).tolist()), len(names), -1, looks, len(steps)
 
-    def look(self, slots: Any, present: Any, boxes: Any, *rest: Any) -> Any:
+    def look(self, slots: Any, present: Any, boxes: Any, *rest: Any, past: None = None) -> Any:
         self._row = (self._row + 1) % self._rows
         left = float(self._row in self._clicks)
         enemy = min(int(present[0].sum()) - 1, 1)
