@@ -221,12 +221,25 @@ class LeagueStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Held by the one process that writes; the system frees it when that dies. Raises StoreError when another has it."""
+        """Held by the one process that writes; the system frees it when that dies. Raises StoreError when another has it.
+
+        When nothing came of it, no league and no part of one, what was made for it is taken away again.
+        """
+        made, lock = not self.folder.exists(), self.folder / _LOCK
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / _LOCK).open("ab") as file:
-            if not try_lock(file):
-                raise StoreError(f"{self.folder}: another process is running this league; stop it, or name another folder")
-            yield
+        held = False
+        try:
+            with lock.open("ab") as file:
+                held = try_lock(file)
+                if not held:
+                    raise StoreError(f"{self.folder}: another process is running this league; stop it, or name another folder")
+                yield
+        finally:
+            if held and not self.is_used and not (self.folder / _SNAPSHOTS).exists():
+                with contextlib.suppress(OSError):
+                    lock.unlink()
+                    if made:
+                        self.folder.rmdir()
 
     # state
 

@@ -154,6 +154,24 @@ def test_one_process_writes(store: LeagueStore) -> None:
         pass
 
 
+def test_a_start_that_failed_leaves_nothing_behind(tmp_path: Path) -> None:
+    new, there = LeagueStore(tmp_path / "new"), LeagueStore(tmp_path / "there")
+    there.folder.mkdir()
+    (there.folder / "mine.txt").write_text("kept")
+    for store in (new, there):
+        with pytest.raises(ValueError, match="no runner"), store.writing():
+            raise ValueError("no runner")
+    assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == ["there", "there/mine.txt"]
+
+
+def test_the_lock_of_a_league_outlives_its_end(store: LeagueStore) -> None:
+    with pytest.raises(ValueError, match="stopped"), store.writing():
+        saved_twice(store)
+        raise ValueError("stopped")
+    assert LeagueStore(store.folder).load().state == {"round": 2}
+    assert (store.folder / ".league.lock").exists()
+
+
 def test_a_snapshot_is_checked_when_it_is_read(store: LeagueStore) -> None:
     frozen, wanted = weights(), weights_hash(weights())
     store.write_snapshot("main-1@1", frozen, {"reason": "test"})
