@@ -23,7 +23,19 @@ from data.steps import Steps
 from data.windows import play_s
 from engine.runtime.progress import Progress, Report, ignore
 from engine.training_notes import noting, warnings_in
-from engine.training_runs import bundle, detector_files, finished, kept, policy_folder, policy_of, reached, rules_of, run_dirs, tidy
+from engine.training_runs import (
+    bundle,
+    detector_files,
+    finished,
+    kept,
+    learnt_from,
+    policy_folder,
+    policy_of,
+    reached,
+    rules_of,
+    run_dirs,
+    tidy,
+)
 
 Perturbed = Literal["with", "without"]
 FINISHED: Final = ("saved", "recovered")
@@ -55,8 +67,8 @@ class TrainOptions:
 class Trained:
     """What a training gave: the runs by level, the policy they made (None: a level of ``game`` is ``missing``), remarks.
 
-    finished: the run that it was to go on with was whole already, nothing was trained. elsewhere: the models were written to another
-    folder than the workspace, where no policy is promoted.
+    finished: the run that it was to go on with was whole already, nothing was trained; ``unlearnt`` of the sessions are not in it.
+    elsewhere: the models were written to another folder than the workspace, where no policy is promoted.
     """
 
     runs: dict[str, Path]
@@ -70,6 +82,7 @@ class Trained:
     missing: tuple[str, ...] = ()
     finished: bool = False
     elsewhere: bool = False
+    unlearnt: int = 0
 
     def text(self) -> str:
         if self.interrupted:
@@ -78,7 +91,8 @@ class Trained:
         what = f"trained {levels} in {self.seconds:.0f} s"
         if self.finished:
             names = ", ".join(dict.fromkeys(run.name for run in self.runs.values()))
-            what = f"{levels} of {names}: finished already, nothing was trained (without --resume a new training begins)"
+            new = f", and learns from {self.unlearnt} more session{'s' * (self.unlearnt > 1)}" if self.unlearnt else ""
+            what = f"{levels} of {names}: finished already, nothing was trained (without --resume a new training begins{new})"
         if self.policy is None:
             return f"{what}; no policy yet: {', '.join(self.missing)} not trained for {self.game} as it is now"
         if self.elsewhere:
@@ -99,6 +113,7 @@ class Trained:
             "promoted": self.promoted,
             "interrupted": self.interrupted,
             "finished": self.finished,
+            "unlearnt_sessions": self.unlearnt,
             "notes": list(self.notes),
             "seconds": round(self.seconds, 1),
         }
@@ -271,6 +286,7 @@ def train_levels(
         missing,
         done.finished,
         elsewhere,
+        done.unlearnt,
     )
     if trained.interrupted:
         raise TrainingStopped(trained)
@@ -279,12 +295,13 @@ def train_levels(
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What the trainers gave. ``finished``: they had nothing to do."""
+    """What the trainers gave. ``finished``: they had nothing to do, though ``unlearnt`` of the sessions are not in all of the runs."""
 
     levels: dict[str, Any]
     policy: Path | None = None
     interrupted: bool = False
     finished: bool = False
+    unlearnt: int = 0
 
 
 def _train(
@@ -308,7 +325,7 @@ def _train(
     if asked.resume:
         whole = {level: finished(runs[level], chosen[level].loop) for level in wanted}
         if all(whole.values()):
-            return _Done(dict(whole.items()), finished=True)
+            return _Done(dict(whole.items()), finished=True, unlearnt=len(set(named) - learnt_from(runs.values(), named)))
     settings = AllSettings(**chosen, folds=2 if asked.quick else 3, seed=seed)
     about = {
         "perturbed": training.perturbed,

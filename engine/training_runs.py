@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -89,6 +89,16 @@ def finished(run: Path, loop: LoopSettings) -> Result | None:
     except (CheckpointError, OSError, KeyError, TypeError, ValueError):
         return None
     return Result(run, best, epoch, figures) if whole and over and not changed else None
+
+
+def learnt_from(runs: Iterable[Path], unsaid: Iterable[str]) -> set[str]:
+    """The ids of the sessions that are in every one of ``runs``; ``unsaid`` for a run whose card names none."""
+    found: set[str] | None = None
+    for run in runs:
+        newest = _newest(run)
+        ids = set(cast("list[str]", newest[1].get("session_ids") or unsaid) if newest is not None else unsaid)
+        found = ids if found is None else found & ids
+    return found or set()
 
 
 def reached(run: Path) -> tuple[Path, int] | None:

@@ -202,12 +202,12 @@ def test_a_fresh_training_has_one_name_for_all_its_levels(tmp_path: Path, went_i
     assert made_of(trained) == dict.fromkeys(LEVELS, "night-2")
 
 
-def put_whole(workspace: Path, level: Level, name: str, epochs: int) -> Path:
+def put_whole(workspace: Path, level: Level, name: str, epochs: int, **about: Any) -> Path:
     """A run that came to its end, of little play and by the settings as they come."""
     run = models_dir(workspace) / level / name
     chosen = level_settings(TrainingSettings(), TrainOptions(epochs=epochs), amount_of(1.0), TrainingSettings().seed)[level]
     state = {"epoch": epochs, "best_epoch": 1, "best_figures": {"f1": 0.5}}
-    more = {"rules_version": RULES_VERSION, "state": state, "settings": asdict(chosen.loop), "name": name}
+    more = {"rules_version": RULES_VERSION, "state": state, "settings": asdict(chosen.loop), "name": name, **about}
     for file in (f"checkpoint_epoch_{epochs}", "last_model", "best_model"):
         epoch = 1 if file == "best_model" else epochs
         save(run / file, {"w": np.zeros(2, np.float32)}, make_card(level, ARENA_PROFILE, epoch=epoch, figures={"f1": 0.5}, **more))
@@ -251,6 +251,17 @@ def test_a_finished_run_is_not_trained_again_and_makes_no_second_policy(tmp_path
     assert went_into == {}
     train_levels(tmp_path, "executor", resume=True, name="ctl", epochs=5)
     assert went_into["executor"].name == "ctl"
+
+
+def test_a_finished_run_tells_of_sessions_that_are_not_in_it(tmp_path: Path, went_into: dict[str, Path]) -> None:
+    first = record(tmp_path)
+    for level in LEVELS:
+        put_whole(tmp_path, level, "ctl", 4, session_ids=[first])
+    assert train_levels(tmp_path, "all", resume=True, epochs=4).unlearnt == 0
+    record(tmp_path)
+    trained = train_levels(tmp_path, "all", resume=True, epochs=4)
+    assert (trained.finished, trained.unlearnt, went_into) == (True, 1, {})
+    assert "without --resume a new training begins, and learns from 1 more session)" in trained.text()
 
 
 @pytest.mark.parametrize("other", [{"lr": 0.5}, {"batch_size": 7}, {"seed": 9}, {"quick": True}])
