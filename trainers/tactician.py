@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -133,6 +133,7 @@ class TacticianTask:
             "on_target": float((predicted == labels)[wanted].float().mean()) if bool(wanted.any()) else float("nan"),
             "none_share": float((labels[known] == SET_TRACKS).float().mean()) if len(hit) else float("nan"),
             "nearest": _nearest_baseline(v, wanted),
+            "persistence": float(v["kept"][wanted].float().mean()) if bool(wanted.any()) else float("nan"),
         }
 
 
@@ -241,6 +242,10 @@ def predict(
     return held
 
 
+_COLUMNS: Final = ("tracks", "present", "context", "labels", "modes", "mode_label", "nearest", "kept")
+"""``nearest``: the place of the nearest enemy or loot; ``kept``: whether the target is the one of the decision before (baselines)."""
+
+
 def _examples(
     sessions: Sequence[Steps],
     parts: Sequence[Part],
@@ -250,7 +255,7 @@ def _examples(
     keyframe_s: float = 0.0,
 ) -> dict[str, NDArray]:
     profile = sessions[0].profile
-    found: dict[str, list[NDArray]] = {k: [] for k in ("tracks", "present", "context", "labels", "modes", "mode_label", "nearest")}
+    found: dict[str, list[NDArray]] = {k: [] for k in _COLUMNS}
     variants = modes[0].shape[1] if modes else 1
     preys = [i for i, c in enumerate(profile.classes) if c.role in TARGET_ROLES]
     first_class = next((i for i, f in enumerate(set_features(profile)) if f.name.startswith("class.")), 0)
@@ -267,7 +272,9 @@ def _examples(
             one_hot = inputs.tracks[..., first_class : first_class + len(profile.classes)]
             prey = one_hot[..., preys].any(-1) & inputs.present
             near = np.where(prey, inputs.tracks[..., 2], -1.0).argmax(1)
-            columns = (inputs.tracks, inputs.present, inputs.context, labels, given[rows], mode_labels[rows], near)
+            before = np.searchsorted(times, steps.time_ns[rows] - round(1e9 / CLOCK_HZ), side="right") - 1
+            kept = (before >= 0) & (targets[start + np.maximum(before, 0)] == targets[rows])
+            columns = (inputs.tracks, inputs.present, inputs.context, labels, given[rows], mode_labels[rows], near, kept)
             for name, values in zip(found, columns, strict=True):
                 found[name].append(values)
     if not found["labels"]:
@@ -279,6 +286,7 @@ def _examples(
             "modes": np.zeros((0, variants), np.int64),
             "mode_label": np.zeros(0, np.int64),
             "nearest": np.zeros(0, np.int64),
+            "kept": np.zeros(0, np.bool_),
         }
     return {name: np.concatenate(values) for name, values in found.items()}
 

@@ -20,7 +20,7 @@ from trainers import executor, strategist
 from trainers.loop import LoopSettings, load_network
 from trainers.networks.strategist import Strategist
 from trainers.strategist import mode_bias
-from trainers.tactician import _keyframes, _labels, _later
+from trainers.tactician import CLOCK_HZ, TacticianSettings, _examples, _keyframes, _labels, _later
 
 ADJUST = (0.0, 0.5, 1.0)
 COUNTS = np.array([90, 0, 0, 0, 10])
@@ -98,3 +98,12 @@ def test_rows_near_a_new_target_are_keyframes() -> None:
     assert _keyframes(times, targets, 0.1).tolist() == [3, 4, 5, 6, 7]
     assert not len(_keyframes(times, targets, 0.0))
     assert not len(_keyframes(times, np.full(12, -1, np.int32), 0.1))
+
+
+def test_the_decision_before_is_the_baseline_of_a_target() -> None:
+    steps = session(12.0)  # another enemy each second
+    targets = steps.track_ids.reshape(-1, 2)[:, 1].astype(np.int32)
+    said = [(np.zeros(len(steps), np.int64), targets)]
+    found = _examples([steps], [Part(0, 0, len(steps))], TacticianSettings(phases=1), None, said)
+    rows = np.arange(len(found["kept"]))
+    assert found["kept"].tolist() == (rows % int(CLOCK_HZ) != 0).tolist()
