@@ -98,7 +98,7 @@ class ActionsPane(LinesPane):
         return line
 
     def row_state(self, action: Action, state: EngineState) -> tuple[str, tuple[str, ...], str]:
-        """The sign, the words at the right (the longest that fit are shown) and the style of a row."""
+        """The sign, the words at the right (the first that fit are shown; none: the row's keys) and the style of a row."""
         palette, glyphs = self.look.palette, self.look.glyphs
         if action.id == "record":
             phase = state.recorder.phase
@@ -113,7 +113,7 @@ class ActionsPane(LinesPane):
                 return glyphs.running, ("flying",), palette.bad
             if phase != "disarmed":
                 return glyphs.needs, (phase,), palette.warn
-            return (glyphs.off, ("needs a policy",), palette.dim) if _no_policy(state) else (glyphs.off, (), "")
+            return (glyphs.off, _missing("policy"), palette.dim) if _no_policy(state) else (glyphs.off, (), "")
         job = self.job_of(action, state)
         if job is not None:
             match job.phase:
@@ -128,9 +128,9 @@ class ActionsPane(LinesPane):
                 case "done":
                     return glyphs.good, (*self._result(action), "done"), palette.good
         if action.command == "train" and action.fixed.get("level") != "detector" and not state.sessions:
-            return "", (f"{action.first_key()}  needs a session".strip(), "needs a session"), palette.dim
+            return "", _missing("session", action.first_key()), palette.dim
         if action.id == "evaluations" and _no_policy(state):
-            return "", (f"{action.first_key()}  needs a policy".strip(), "needs a policy"), palette.dim
+            return "", _missing("policy", action.first_key()), palette.dim
         result = self._result(action)
         return "", (f"{result[0]}  {action.first_key()}".strip(), *result) if result else (), palette.dim
 
@@ -223,6 +223,11 @@ class ActionsPane(LinesPane):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()
         self.move(1)
+
+
+def _missing(what: str, key: str = "") -> tuple[str, ...]:
+    """Why a row has nothing to do yet, in fewer and fewer words; where none fit, its key alone: a name that is cut helps nobody."""
+    return f"{key}  needs a {what}".strip(), f"needs a {what}", f"no {what}", ""
 
 
 def _no_policy(state: EngineState) -> bool:

@@ -51,6 +51,8 @@ class ParametersForm(ModalScreen[Parameters | None]):
         with Vertical(id="dialog", classes="form") as box:
             box.border_title = self._action.title
             with VerticalScroll(id="fields", can_focus=False):
+                if about := self._about():
+                    yield Static(about, classes="help")
                 for notice in self._notices:
                     yield Static(Text(f"! {notice}"), classes="error")
                 for name, info in self._model.model_fields.items():
@@ -61,6 +63,11 @@ class ParametersForm(ModalScreen[Parameters | None]):
                 if self._has_settings:
                     yield Button(f"{_shown(SETTINGS_KEY)} into config.toml", id="settings", compact=True)
             yield Static("tab next field, shift+tab the one before, esc goes back", classes="help")
+
+    def _about(self) -> str:
+        """What the action does, as a sentence, and what its form has to add."""
+        does = f"{self._action.help[:1].upper()}{self._action.help[1:]}." if self._action.help else ""
+        return f"{does} {self._action.about}".strip()
 
     @property
     def _has_settings(self) -> bool:
