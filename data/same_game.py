@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from data.profile import GameProfile
+
+SHAPE_TOLERANCE: Final = 0.01
+"""Pictures whose sides are so much alike have one shape: places are told in shares of them."""
 
 
 def differences(first: GameProfile, other: GameProfile) -> list[str]:
@@ -25,6 +28,9 @@ def differences(first: GameProfile, other: GameProfile) -> list[str]:
         lacks, has = [_name(v) for v in mine if v not in theirs], [_name(v) for v in theirs if v not in mine]
         words = [f"{word} {', '.join(names)}" for word, names in (("lacks", lacks), ("has", has)) if names]
         found.append(f"{what}: {' and '.join(words) or 'in another order'}")
+    (width, height), (wide, high) = first.picture_size, other.picture_size
+    if abs(wide * height - high * width) > SHAPE_TOLERANCE * width * high:
+        found.append(f"a picture of another shape: {wide}x{high} instead of {width}x{height}")
     return found
 
 

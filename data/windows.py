@@ -132,10 +132,6 @@ class Split:
             "validation": [[p.session, p.start, p.stop] for p in self.validation],
         }
 
-    @staticmethod
-    def from_json(values: dict[str, Any]) -> Split:
-        return Split(tuple(Part(*p) for p in values["train"]), tuple(Part(*p) for p in values["validation"]), int(values["seed"]))
-
 
 def gap_between(rows: int) -> int:
     """Rows dropped between two blocks of a session of so many, of which one must know nothing of the other: a window of the Strategist, but
@@ -143,31 +139,50 @@ def gap_between(rows: int) -> int:
     return max(min(LEAST_GAP, max(TICKS_PER_S, rows // 10)), min(STRATEGIST_HISTORY * TICKS_PER_S, rows // 20))
 
 
-def split_sessions(lengths: Sequence[int], seed: int, share: float = 0.2, gap_rows: int | None = None) -> Split:
+def split_sessions(
+    lengths: Sequence[int],
+    seed: int,
+    share: float = 0.2,
+    gap_rows: int | None = None,
+    learnt: Sequence[Sequence[tuple[int, int]]] | None = None,
+) -> Split:
     """Whole sessions whose rows come nearest to ``share`` of all validate, never more than about a third of them. Where none come near
     it (a lone session, or one that is most of the play), the longest session is cut into two blocks, ``gap_rows`` dropped between (without:
     ``gap_between``).
 
-    Nothing of a validation session or block is seen in training. Nothing validates when there are too few rows for a block.
+    learnt: the ``stretches`` of each session, where not all rows are learnt from: only those count, and sessions without any stand on
+    neither side. Nothing of a validation session or block is seen in training. Nothing validates when there are too few rows for a block.
     """
     if not lengths:
         raise ValueError("no sessions to split")
+    rows = [_rows_in(part, learnt) for part in (Part(i, 0, n) for i, n in enumerate(lengths))]
+    counts = [len(mine) for mine in rows]
+    there = [i for i, count in enumerate(counts) if count]
     rng = np.random.default_rng(seed)
-    wanted = share * sum(lengths)
-    if chosen := _near(lengths, wanted, rng) if len(lengths) > 1 else []:
-        train = tuple(Part(i, 0, n) for i, n in enumerate(lengths) if i not in chosen)
+    wanted = share * sum(counts)
+    if near := _near([counts[i] for i in there], wanted, rng) if len(there) > 1 else []:
+        chosen = [there[i] for i in near]
+        train = tuple(Part(i, 0, lengths[i]) for i in there if i not in chosen)
         return Split(train, tuple(Part(i, 0, lengths[i]) for i in chosen), seed)
-    longest = max(range(len(lengths)), key=lambda i: lengths[i])
-    total, held = lengths[longest], max(1, round(wanted))
+    everything = {i: Part(i, 0, lengths[i]) for i in there}
+    longest = max(there, key=lambda i: counts[i], default=0)
+    total, held = counts[longest], max(1, round(wanted))
     gap_rows = gap_between(total) if gap_rows is None else gap_rows
-    everything = [Part(i, 0, n) for i, n in enumerate(lengths)]
     if total - held - gap_rows < 1:
-        return Split(tuple(everything), (), seed)
+        return Split(tuple(everything.values()), (), seed)
+    mine, end = rows[longest], lengths[longest]
     if rng.random() < 0.5:
-        everything[longest], check = Part(longest, held + gap_rows, total), Part(longest, 0, held)
+        everything[longest], check = Part(longest, int(mine[held + gap_rows]), end), Part(longest, 0, int(mine[held - 1]) + 1)
     else:
-        everything[longest], check = Part(longest, 0, total - held - gap_rows), Part(longest, total - held, total)
-    return Split(tuple(everything), (check,), seed)
+        everything[longest] = Part(longest, 0, int(mine[total - held - gap_rows - 1]) + 1)
+        check = Part(longest, int(mine[total - held]), end)
+    return Split(tuple(everything.values()), (check,), seed)
+
+
+def _rows_in(part: Part, learnt: Sequence[Sequence[tuple[int, int]]] | None) -> I64:
+    """The rows of a part that are learnt from."""
+    spans = [(part.start, part.stop)] if learnt is None else learnt[part.session]
+    return np.concatenate([np.zeros(0, np.int64), *(np.arange(max(a, part.start), min(b, part.stop)) for a, b in spans)])
 
 
 def _near(lengths: Sequence[int], wanted: float, rng: np.random.Generator) -> list[int]:
@@ -188,15 +203,18 @@ def _near(lengths: Sequence[int], wanted: float, rng: np.random.Generator) -> li
     return sorted(best)
 
 
-def folds(parts: Sequence[Part], count: int, seed: int) -> list[tuple[tuple[Part, ...], tuple[Part, ...]]]:
+def folds(
+    parts: Sequence[Part], count: int, seed: int, learnt: Sequence[Sequence[tuple[int, int]]] | None = None
+) -> list[tuple[tuple[Part, ...], tuple[Part, ...]]]:
     """Out-of-fold pairs (learn from, predict on) over training parts: by session, or by contiguous blocks of one that is most of them, with
-    a gap (``gap_between``) before and after what is predicted on."""
-    total = sum(part.stop - part.start for part in parts)
+    a gap (``gap_between``) before and after what is predicted on. ``learnt``: as for ``split_sessions``."""
+    rows = [_rows_in(part, learnt) for part in parts]
+    total = sum(map(len, rows))
     pieces: list[Part] = []
-    for part in parts:
-        most = 3 * (part.stop - part.start) > 2 * total
-        edges: list[int] = np.linspace(part.start, part.stop, count + 1 if most else 2).astype(int).tolist()
-        pieces += [Part(part.session, a, b) for a, b in itertools.pairwise(edges) if b > a]
+    for part, mine in zip(parts, rows, strict=True):
+        blocks = count if 3 * len(mine) > 2 * total else 1
+        inner = [int(mine[len(mine) * i // blocks]) for i in range(1, blocks)]
+        pieces += [Part(part.session, a, b) for a, b in itertools.pairwise([part.start, *inner, part.stop]) if b > a]
     order = np.random.default_rng(seed).permutation(len(pieces))
     parts_of: list[list[int]] = [[int(i) for i in g] for g in np.array_split(order, min(count, len(pieces)))]
     groups = [sorted(g) for g in parts_of if g]

@@ -7,7 +7,6 @@ same thread. Nothing is remembered of past actions but when each input was last 
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -38,7 +37,7 @@ from data.vocabulary import MODES
 from engine.motor import Motor
 from engine.recent import Recent
 from trainers.chunking import Chunk, Chunks
-from trainers.pressing import NEVER, Presser, PressRule
+from trainers.pressing import HELD_FROM, NEVER, Presser, PressRule
 
 STRATEGIST_S: Final = 1.0
 TACTICIAN_S: Final = 0.2
@@ -101,7 +100,7 @@ class Policy:
         card = levels["executor"].card
         self._names = input_names(profile)
         self.rules = {name: PressRule(**{k: float(v) for k, v in rule.items()}) for name, rule in card["thresholds"].items()}
-        self._holds = frozenset(card.get("holds", ()))
+        self.holds = frozenset(card.get("holds", ()))
         self._chunk = Chunk(**card.get("chunk", {}))
         self.normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
         self._past = Recent(profile, max(LAGS_S) + 0.2)
@@ -161,9 +160,9 @@ class Policy:
         if not self.brains.has_strategist:
             return
         self._seconds.append((seen.time_ns, summary_vectors(steps, row)[0]))
-        del self._seconds[: -self.brains.history]
+        del self._seconds[: -self.brains.history - 1]  # one more, from which the first one's changes are told
         times = np.array([t for t, _ in self._seconds], np.int64)
-        vectors = summary_sequence(self.profile, np.stack([v for _, v in self._seconds]), times)
+        vectors = summary_sequence(self.profile, np.stack([v for _, v in self._seconds]), times)[-self.brains.history :]
         likely = self.brains.modes(self.normalisers["strategist"]["summary"].apply(vectors))
         self._mode = int(self.brains.mode_of(likely))
 
@@ -214,11 +213,11 @@ class Policy:
                 self._reach = _Reach(track_id, None if on_track else point, seen.time_ns)
             self._motor.move(point if way is None else (way[0], way[1]), min(self._since_s(), 0.1), whole=way is not None)
         for i, name in enumerate(self._names):
-            if name in ("mouse_left", "mouse_right") or name in self._holds:
+            if name in ("mouse_left", "mouse_right") or name in self.holds:
                 continue
             if self._fires(name, keys[i], seen.time_ns):
                 onsets.append(name)
-        held = {n for i, n in enumerate(self._names) if n in self._holds and out.held[i] > 0.5}
+        held = {n for i, n in enumerate(self._names) if n in self.holds and out.held[i] > HELD_FROM}
         x, y = self._motor.cursor
         return Action(x, y, tuple(onsets), frozenset(held | set(onsets)))
 
@@ -312,11 +311,6 @@ def _refuse_other_rules(found: Checkpoint) -> None:
         raise CheckpointError(f"{found.path}: learnt by arena rules {made}, here they are {RULES_VERSION}; record anew and train it again")
 
 
-def with_settings(policy: Policy, **changes: float) -> PolicySettings:
-    """The policy's play settings with some changed."""
-    return dataclasses.replace(policy.settings, **changes)
-
-
 def _normalisers(card: dict[str, Any]) -> dict[str, Normaliser]:
     return {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
 
@@ -329,5 +323,4 @@ __all__ = [
     "fit_tensors",
     "load_arena_policy",
     "load_policy",
-    "with_settings",
 ]

@@ -53,13 +53,14 @@ class Targets:
 @dataclass(frozen=True, slots=True)
 class Actions:
     """rows [R], point [R, 2] in 0..1, chosen int32 [R] the track it lies on (or NO_TARGET), intent [R], hazards [R, I] of onsets
-    in this tick."""
+    in this tick, held [R, I] how likely each input is down."""
 
     rows: I64
     point: F32
     chosen: NDArray[np.int32]
     intent: F32
     hazards: F32
+    held: F32
 
 
 def replay_modes(policy: Policy, steps: Steps, start: int, stop: int) -> Modes:
@@ -69,8 +70,9 @@ def replay_modes(policy: Policy, steps: Steps, start: int, stop: int) -> Modes:
     normaliser, history = policy.normalisers["strategist"]["summary"], policy.brains.history
     likely: list[F32] = []
     for i in range(1, len(rows) + 1):
-        first = max(0, i - history)
-        likely.append(policy.brains.modes(normaliser.apply(summary_sequence(steps.profile, vectors[first:i], times[first:i]))))
+        first = max(0, i - history - 1)
+        seconds = summary_sequence(steps.profile, vectors[first:i], times[first:i])[-history:]
+        likely.append(policy.brains.modes(normaliser.apply(seconds)))
     return Modes(rows, np.stack(likely), policy.brains.mode_of(np.stack(likely)))
 
 
@@ -103,6 +105,7 @@ def replay_actions(
     """
     index, norms, chunks = TrackIndex(steps), policy.normalisers["executor"], policy.new_chunks()
     points, chosen, intents, hazards = list[tuple[float, float]](), list[int](), list[float](), list[list[float]]()
+    down: list[list[float]] = []
     for first in range(start, stop, CHUNK):
         rows = np.arange(first, min(first + CHUNK, stop))
         seen = rows if pictures_of is None else pictures_of(rows)
@@ -126,6 +129,7 @@ def replay_actions(
             points.append(look.point)
             chosen.append(int(inputs.ids[i, look.choice]) if look.choice < inputs.ids.shape[1] else NO_TARGET)
             intents.append(look.intent)
+            down.append(look.held)
             if chunks is not None and look.plan is not None:
                 hazards.append(chunks.tick(look.plan).hazards[0].tolist())
             else:
@@ -137,6 +141,7 @@ def replay_actions(
         np.array(chosen, np.int32),
         np.array(intents, np.float32),
         np.array(hazards, np.float32),
+        np.array(down, np.float32),
     )
 
 

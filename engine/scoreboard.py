@@ -8,12 +8,13 @@ timing scores. Closed loop (``engine.evaluate``) decides; these figures say wher
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from data.bad_rows import without_bad_rows
 from data.features import UNKNOWN_MODE
 from data.hindsight import label_modes, label_targets
 from data.labels import TARGET_ROLES
@@ -27,7 +28,7 @@ from engine.replay import Actions, held_modes, held_targets, replay_actions, rep
 from engine.runtime.progress import Progress, Report, ignore
 from engine.scoreboard_figures import ActionFigures, Calibration, ModeFigures, OnsetFigures, Scoreboard, TargetFigures
 from trainers import metrics
-from trainers.pressing import NEVER, pressed_ticks
+from trainers.pressing import NEVER, begun_ticks, pressed_ticks
 
 CROWD: Final = 5
 """A crowd is so many enemies or more."""
@@ -86,7 +87,11 @@ def judge(
     report: Report = ignore,
 ) -> Scoreboard:
     """Judge a policy on sessions it has not learnt from: fresh play of a demonstrator, which can play it again (``second_run``), or
-    recordings. ``play``: what they are called. Raises ValueError when there is nothing to judge on."""
+    recordings, which are seen by the policy's own profile. ``play``: what they are called. Rows in which something is not finite are left
+    out, and that is noted. Raises ValueError when there is nothing to judge on."""
+    sessions, notes = without_bad_rows([replace(steps, profile=policy.profile) for steps in sessions])
+    for note in notes:
+        report(Progress("note", 0.0, message=note))
     parts = [(i, a, b) for i, steps in enumerate(sessions) for a, b in stretches(steps) if b - a >= LEAST_ROWS]
     rows = sum(b - a for _, a, b in parts)
     if not rows:
@@ -246,7 +251,8 @@ def _action_figures(policy: Policy, said: Sequence[_Said], told: str) -> ActionF
             track = int(s.steps.track_ids[flat])
             lands["policy"].append(_lies_on(s.steps, row, actions.point[row - s.start], track))
             lands["chosen"].append(bool(actions.chosen[row - s.start] == track))
-            lands["cursor"].append(_lies_on(s.steps, row, s.steps.cursor[earlier], track))
+            if np.isfinite(s.steps.cursor[earlier]).all():
+                lands["cursor"].append(_lies_on(s.steps, row, s.steps.cursor[earlier], track))
             if repeated is not None:
                 lands["again"].append(_lies_on(s.steps, *repeated, track))
             if not repeat:
@@ -356,7 +362,9 @@ def _onsets(s: _Said, place: int) -> NDArray[np.int64]:
 
 
 def _fired(policy: Policy, s: _Said, told: str, place: int, name: str) -> NDArray[np.int64]:
-    """Ticks of the stretch, from 0, in which the policy would press an input, by its rule."""
+    """Ticks of the stretch, from 0, in which the policy would press an input by its rule, or begin to hold one that it holds."""
+    if name in policy.holds and name not in MOUSE_BUTTONS:
+        return begun_ticks(s.actions[told].held[:, place])
     ticks_s = np.diff(s.steps.time_ns[s.start : s.stop]) / 1e9
     scale = policy.settings.click_scale if name == "mouse_left" else 1.0
     return pressed_ticks(s.actions[told].hazards[:, place], policy.rules.get(name, NEVER), float(np.median(ticks_s)), scale)

@@ -168,12 +168,14 @@ def named_sessions(
                     rules[info.id] = session.metadata.details.get("rules_version")
                 else:
                     left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")
-    for name, why in _misfits({name: steps.profile for name, (steps, _) in loaded.items()}, rules).items():
+    profiles = {name: steps.profile for name, (steps, _) in loaded.items()}
+    for name, why in _misfits(profiles, rules).items():
         left_out.append(f"{name}: {why}")
         del loaded[name]
     twice = copies({name: origin for name, (_, origin) in loaded.items()})  # the same play must not stand on both sides of the split
     left_out += [f"{name}: {copy.already('learnt from')}" for name, copy in twice.items()]
-    found = {name: steps for name, (steps, _) in loaded.items() if name not in twice}
+    # By one profile, that of today: how near a threat is, what is dangerous and what looks for objects may have been told anew since.
+    found = {name: replace(steps, profile=_of_today(profiles)) for name, (steps, _) in loaded.items() if name not in twice}
     if not found:
         why = f"; left out: {'; '.join(left_out[:5])}" if left_out else ""
         begin = "or record more" if left_out else "record some play first"
@@ -201,10 +203,10 @@ def _misfits(profiles: dict[str, GameProfile], rules: dict[str, object]) -> dict
     another game its newest session."""
     if not profiles:
         return {}
-    newest, today = next(reversed(profiles)), next(reversed(profiles.values()))
+    newest, today = next(reversed(profiles)), _of_today(profiles)
     version = rules[newest]
     if today.name == ARENA_PROFILE.name:
-        today, version, newest = ARENA_PROFILE, rules_of(ARENA_PROFILE)["rules_version"], "the game of today"
+        version, newest = rules_of(ARENA_PROFILE)["rules_version"], "the game of today"
     found: dict[str, str] = {}
     for name, profile in profiles.items():
         why = differences(today, profile)
@@ -213,6 +215,12 @@ def _misfits(profiles: dict[str, GameProfile], rules: dict[str, object]) -> dict
         if why:
             found[name] = f"does not fit {newest}: {'; '.join(why)}; record anew"
     return found
+
+
+def _of_today(profiles: dict[str, GameProfile]) -> GameProfile:
+    """The game as it is now: the embedded one's own profile, of another game that of its newest session."""
+    newest = next(reversed(profiles.values()))
+    return ARENA_PROFILE if newest.name == ARENA_PROFILE.name else newest
 
 
 def _sessions_root(workspace: Path, data_dir: str) -> Path:

@@ -1,7 +1,7 @@
 """All three levels in a row, or one alone, each learning from what those above it would have said, and the policy that three make.
 
 The upper layers' words come from out-of-fold models (folds by session): a layer never learns from an upper layer that has
-seen the answer. The policy gets the upper layers trained on everything.
+seen the answer. The policy gets the upper layers that learnt from all training parts.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.bad_rows import without_bad_rows
 from data.checkpoint import load
 from data.features import UNKNOWN_MODE, Normaliser, set_context_features, set_features, summary_features
 from data.models import Level, write_policy
 from data.progress import part_of
 from data.schema import NO_TARGET
 from data.steps import Steps
-from data.windows import Part, Split, folds, split_sessions
+from data.windows import Part, Split, folds, stretches
 from trainers import executor, strategist, tactician
 from trainers.executor import ExecutorSettings
 from trainers.loop import LoopSettings, Progress, Report, Result, TrainingError, ignore, load_network
-from trainers.prepare import Conditioning, check_sessions
+from trainers.prepare import Conditioning, check_sessions, split_of
 from trainers.strategist import StrategistSettings
 from trainers.tactician import TacticianSettings
 
@@ -71,6 +72,7 @@ def train_all(
     the bundle's folder exists.
     """
     check_sessions(sessions)
+    sessions = without_bad_rows(sessions)[0]  # nor does a level speak of them; each tells of them by itself
     done: dict[str, Result] = {}
     try:
         policy = _in_a_row(sessions, settings, run_dirs, policy_dir, report, resume, stop, detector, about, done)
@@ -98,31 +100,25 @@ def train_one(
     Raises what the levels raise, and KeyboardInterrupt when it is stopped before the level itself began.
     """
     check_sessions(sessions)
-    split = split_sessions([len(s) for s in sessions], settings.seed)
+    sessions = without_bad_rows(sessions)[0]
+    split = split_of(sessions, settings.seed)
     top, middle, bottom = _seeded(settings)
     try:
         if level == "strategist":
             return strategist.train(sessions, top, run_dir, report, resume, stop, split, about=about)
-        modes: list[NDArray[np.int64]] | None = None
         share = 0.25
-        try:
-            modes = _fold_modes(sessions, split, settings, top, run_dir, None, part_of(report, 0.0, share, "strategist's words "), stop)
-            if modes is None:
-                raise KeyboardInterrupt
-        except TrainingError as error:
-            note = f"nothing is learnt from what a strategist would say: {error}"
-            report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
+        modes = _fold_modes(sessions, split, settings, top, run_dir, None, part_of(report, 0.0, share, "strategist's words "), stop)
+        if modes is None:
+            raise KeyboardInterrupt
         if level == "tactician":
             rest = part_of(report, share, 1 - share, "tactician ")
             return tactician.train(sessions, middle, run_dir, rest, resume, stop, split, modes, about)
-        silence = [np.full((len(s), settings.phases), UNKNOWN_MODE, np.int64) for s in sessions]
-        words = modes or silence
         fold_report = part_of(report, share, 0.3, "tactician's words ")
-        targets = _fold_targets(sessions, split, settings, middle, run_dir, None, words, fold_report, stop)
+        targets = _fold_targets(sessions, split, settings, middle, run_dir, None, modes, fold_report, stop)
         if targets is None:
             raise KeyboardInterrupt
         rest = part_of(report, share + 0.3, 0.7 - share, "executor ")
-        return executor.train(sessions, bottom, run_dir, rest, resume, stop, split, Conditioning(words, targets), about)
+        return executor.train(sessions, bottom, run_dir, rest, resume, stop, split, Conditioning(modes, targets), about)
     finally:
         shutil.rmtree(run_dir / "folds", ignore_errors=True)
 
@@ -150,7 +146,7 @@ def _in_a_row(
     done: dict[str, Result],
 ) -> Path | None:
     """The policy, or None when a level or one of its folds was stopped; ``done`` takes what each level gave."""
-    split = split_sessions([len(s) for s in sessions], settings.seed)
+    split = split_of(sessions, settings.seed)
     top, middle, bottom = _seeded(settings)
 
     done["strategist"] = strategist.train(
@@ -189,10 +185,12 @@ def _helper(loop: LoopSettings) -> LoopSettings:
     return replace(loop, epochs=max(1, loop.epochs // 2), patience=2, checkpoints=False)
 
 
-def _speakers(split: Split, settings: AllSettings, run_dir: Path, whole: Path | None) -> list[tuple[Split | None, tuple[Part, ...], Path]]:
+def _speakers(
+    sessions: Sequence[Steps], split: Split, settings: AllSettings, run_dir: Path, whole: Path | None
+) -> list[tuple[Split | None, tuple[Part, ...], Path]]:
     """Of each model that speaks: what it is to learn from (None: it is there), what it speaks of, and its folder. ``whole``: the level's
     own model, which has learnt from all training parts and speaks of those that validate; without, another fold model does."""
-    pairs = folds(split.train, settings.folds, settings.seed)
+    pairs = folds(split.train, settings.folds, settings.seed, [stretches(s) for s in sessions])
     found: list[tuple[Split | None, tuple[Part, ...], Path]] = [
         (Split(learn, split.validation, split.seed), tell, run_dir / "folds" / str(i)) for i, (learn, tell) in enumerate(pairs)
     ]
@@ -211,15 +209,20 @@ def _fold_modes(
     report: Report,
     stop: Callable[[], bool],
 ) -> list[NDArray[np.int64]] | None:
-    """[T, phases] of each session: what a Strategist that never saw it says. ``whole``: see ``_speakers``. None: stopped."""
+    """[T, phases] of each session: what a Strategist that never saw it says, silence where there is none. ``whole``: see ``_speakers``.
+    None: stopped."""
     modes = [np.full((len(s), settings.phases), UNKNOWN_MODE, np.int64) for s in sessions]
-    speakers = _speakers(split, settings, run_dir, whole)
+    speakers = _speakers(sessions, split, settings, run_dir, whole)
     for i, (learn, tell, folder) in enumerate(speakers):
         if learn is not None:
             part = replace(top, loop=_helper(top.loop))
             share = part_of(_quiet(report), i / len(speakers), 1 / len(speakers))
-            if strategist.train(sessions, part, folder, share, stop=stop, split=learn).interrupted:
-                return None
+            try:
+                if strategist.train(sessions, part, folder, share, stop=stop, split=learn).interrupted:
+                    return None
+            except TrainingError as error:
+                _say_silent("strategist", error, report, run_dir)
+                continue
         network = strategist.make_network(len(summary_features(sessions[0].profile)), top)
         card = load_network(network, folder / "best_model")
         network.eval()
@@ -244,16 +247,21 @@ def _fold_targets(
     report: Report,
     stop: Callable[[], bool],
 ) -> list[NDArray[np.int32]] | None:
-    """[T, phases] of each session: the track that a Tactician which never saw it points at. ``whole``: see ``_speakers``. None: stopped."""
+    """[T, phases] of each session: the track that a Tactician which never saw it points at, none where there is no such Tactician.
+    ``whole``: see ``_speakers``. None: stopped."""
     targets = [np.full((len(s), settings.phases), NO_TARGET, np.int32) for s in sessions]
     profile = sessions[0].profile
-    speakers = _speakers(split, settings, run_dir, whole)
+    speakers = _speakers(sessions, split, settings, run_dir, whole)
     for i, (learn, tell, folder) in enumerate(speakers):
         if learn is not None:
             part = replace(middle, loop=_helper(middle.loop))
             share = part_of(_quiet(report), i / len(speakers), 1 / len(speakers))
-            if tactician.train(sessions, part, folder, share, stop=stop, split=learn, modes=modes).interrupted:
-                return None
+            try:
+                if tactician.train(sessions, part, folder, share, stop=stop, split=learn, modes=modes).interrupted:
+                    return None
+            except TrainingError as error:
+                _say_silent("tactician", error, report, run_dir)
+                continue
         network = tactician.make_network(len(set_features(profile)), len(set_context_features(profile)), middle)
         card = load(folder / "best_model").card
         load_network(network, folder / "best_model")
@@ -266,6 +274,12 @@ def _fold_targets(
                 targets[piece.session][piece.start : piece.stop, phase] = said
     shutil.rmtree(run_dir / "folds", ignore_errors=True)
     return targets
+
+
+def _say_silent(level: str, error: TrainingError, report: Report, run_dir: Path) -> None:
+    """A speaker had nothing to learn from: the level below learns with its silence."""
+    note = f"nothing is learnt from what a {level} would say: {error}"
+    report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
 
 
 def _quiet(report: Report) -> Report:

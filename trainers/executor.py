@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from data.bad_rows import without_bad_rows
 from data.checkpoint import make_card
 from data.features import SLOTS, UNKNOWN_MODE, Normaliser, context_features, slot_features
 from data.hindsight import label_modes, label_targets
 from data.steps import Steps, input_names
 from data.vocabulary import MODES
-from data.windows import Split, split_sessions, window_count
+from data.windows import Split
 from trainers import executor_extras, metrics
 from trainers.augment import Augment, Mirrors, tremble, wanted
 from trainers.chunking import Chunk, flown
@@ -40,13 +41,14 @@ from trainers.prepare import (
     common_card,
     drop_bad_rows,
     hide,
+    labels_digest,
     recipe_of,
     split_note,
+    split_of,
     to_tensors,
     usable_parts,
-    without_bad_rows,
 )
-from trainers.pressing import NEVER, PressRule, key_rule, pressed_ticks
+from trainers.pressing import NEVER, PressRule, begun_ticks, key_rule, pressed_ticks
 from trainers.sampling import SamplingSettings, lagged, resample, unchanged
 
 HELD_S = 0.3
@@ -177,7 +179,7 @@ class ExecutorTask:
     def outputs(self, variant: int = 0, drop_target: bool = False, swap: bool = False) -> dict[str, Tensor]:
         """On the whole validation part, as in flight: the chosen point, probabilities and hazards. ``swap`` gives every row
         the pictures of a row far away but leaves its cursor."""
-        found: dict[str, list[Tensor]] = {k: [] for k in ("log_p", "choice", "point", "intent", "click", "keys")}
+        found: dict[str, list[Tensor]] = {k: [] for k in ("log_p", "choice", "point", "intent", "click", "keys", "held")}
         v, total = self.validation, len(self.validation["choice"])
         for rows in torch.arange(total).split(512):
             batch = {name: values[rows] for name, values in v.items()}
@@ -188,11 +190,11 @@ class ExecutorTask:
             seen = self._see(batch, batch["modes"][:, variant], target)
             choice, point = self.network.choose(seen)
             hand = batch["cursor"], batch["cursor_known"], batch.get("cursor_past")
-            clicks, onsets, _ = self.network.act(seen, choice, point, *hand)
+            clicks, onsets, held = self.network.act(seen, choice, point, *hand)
             if self.settings.chunk.ticks > 1:
                 _, foretold = self.network.foretell(seen, choice, point, *hand)
                 clicks = onsets = foretold  # [B, N, I]: what it flies by
-            values = (seen.log_p.exp(), choice, point, seen.intent.sigmoid(), clicks.sigmoid(), onsets.sigmoid())
+            values = (seen.log_p.exp(), choice, point, seen.intent.sigmoid(), clicks.sigmoid(), onsets.sigmoid(), held.sigmoid())
             for name, value in zip(found, values, strict=True):
                 found[name].append(value)
         return {name: torch.cat(parts) for name, parts in found.items()}
@@ -236,10 +238,9 @@ def train(
     """Train on sessions. ``given`` is what the upper layers said (out of fold); without it they are taken as silent, but for
     the share of rows that get labels. ``about``: more for the card."""
     check_sessions(sessions)
-    notes: list[str] = []
-    sessions = without_bad_rows(sessions, notes)
+    sessions, notes = without_bad_rows(sessions)
     device = pick_device(settings.loop.device, notes)
-    split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    split = split or split_of(sessions, settings.loop.seed)
     notes.append(split_note(sessions, split))
     full = _with_labels(sessions, given)
     sessions = lagged(sessions, settings.sampling.reaction_lag_ticks)
@@ -287,6 +288,7 @@ def train(
         **common_card(sessions, about),
         normaliser={"slots": slots.to_json(), "context": context.to_json()},
         split=split.to_json(),
+        labels=labels_digest([part[:, -1] for part in (*full.modes, *full.targets)]),
         recipe=recipe_of(settings),
         network={"width": settings.width, "layers": settings.layers, "heads": settings.heads, **asdict(settings.extras)},
         chunk=asdict(settings.chunk),
@@ -317,9 +319,10 @@ def _with_labels(sessions: Sequence[Steps], given: Conditioning | None) -> Condi
 
 def _data_notes(sessions: Sequence[Steps], split: Split, arrays: Arrays, names: Sequence[str]) -> list[str]:
     rows = sum(b - a for p in split.train for a, b in usable_parts(sessions[p.session], p))
+    learnt = len(arrays["choice"])
     onsets = arrays["onsets"].sum(0).astype(int)
     pressed = ", ".join(f"{n} {c}" for n, c in zip(names, onsets.tolist(), strict=True) if c)
-    notes = [f"windows of 5 moments: {window_count(rows, 5)}; onsets: {pressed or 'none'}"]
+    notes = [f"{learnt} examples, a moment and those before it each, of {rows} ticks; onsets: {pressed or 'none'}"]
     if not pressed:
         notes.append("nothing was ever pressed in these sessions: the policy will not act; record play with clicks or keys")
     if not arrays["present"].any():
@@ -337,6 +340,8 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
     scores: dict[str, Any] = {}
     tick_s = float(np.median(np.concatenate([np.diff(s.time_ns) for s in sessions if len(s) > 1]))) / 1e9
     ever = task.train["onsets"].sum(0).cpu().numpy()
+    held_s = {n: float(np.median(_runs(np.concatenate([_held(s, i) for s in sessions]))) * tick_s) for i, n in enumerate(names)}
+    holds = [n for n, s in held_s.items() if s > HELD_S]
     edges = np.flatnonzero(np.diff(arrays["stretch"])) + 1
     stretches = list(itertools.pairwise([0, *edges.tolist(), len(arrays["stretch"])]))
     for i, name in enumerate(names):
@@ -349,7 +354,10 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
             tuned[name] = key_rule(hazard, len(true), task.key_weight(i), task.settings.key_ticks, tick_s, rest_s)
         else:
             tuned[name] = NEVER
-        pressed = np.concatenate([a + pressed_ticks(hazard[a:b], tuned[name], tick_s) for a, b in stretches])
+        if name in holds and i >= 2:
+            pressed = np.concatenate([a + begun_ticks(out["held"][a:b, i]) for a, b in stretches])
+        else:
+            pressed = np.concatenate([a + pressed_ticks(hazard[a:b], tuned[name], tick_s) for a, b in stretches])
         blind = np.concatenate([a + metrics.even_ticks(b - a, int(((a <= true) & (true < b)).sum())) for a, b in stretches])
         f1 = {f"f1_{ticks}": metrics.onset_score(pressed, true, ticks).f1 for ticks in (2, 0)}
         f1["even_2"] = metrics.onset_score(blind, true, 2).f1
@@ -368,14 +376,14 @@ def _finish(task: ExecutorTask, arrays: Arrays, sessions: Sequence[Steps], names
         for prefix, o in _variants(task, out)
     }
     before = _rows_before(arrays["stretch"], np.flatnonzero(clicking), round(BEFORE_S / tick_s))
-    figures["persistence_px"] = metrics.position_error(arrays["cursor"][before], arrays["point"][clicking], size)
+    known = arrays["cursor_known"][before]
+    figures["persistence_px"] = metrics.position_error(arrays["cursor"][before][known], arrays["point"][clicking][known], size)
     figures["causality"] = metrics.causality(out["point"], task.outputs(swap=True)["point"].cpu().numpy())
-    held_s = {n: float(np.median(_runs(np.concatenate([_held(s, i) for s in sessions]))) * tick_s) for i, n in enumerate(names)}
     return {
         "thresholds": {name: rule.to_json() for name, rule in tuned.items()},
         "onsets": scores,
         "points": {k: None if v is None or not np.isfinite(v) else round(v, 4) for k, v in figures.items()},
-        "holds": [n for n, s in held_s.items() if s > HELD_S],
+        "holds": holds,
         "tick_s": tick_s,
     }
 

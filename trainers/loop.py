@@ -193,7 +193,11 @@ def fit(
         return Result(run_dir, best, 0, {}, True, tuple(notes))
     filled = {**card, "settings": asdict(settings)}
     try:
-        save(run_dir / "last_model", tensors_of(network), {**filled, "epoch": state.epoch})
+        whole = run_dir / f"checkpoint_epoch_{state.epoch}"
+        if interrupted and whole in checkpoints(run_dir):  # the network itself has learnt from part of the next epoch
+            load_network(network, whole)
+        if not interrupted or settings.checkpoints:
+            save(run_dir / "last_model", tensors_of(network), {**filled, "epoch": state.epoch})
         load_network(network, best)
         network.eval()
         with torch.no_grad():
@@ -332,7 +336,7 @@ def _resume(
 
 def _differences(before: dict[str, Any], card: Mapping[str, Any], settings: LoopSettings) -> list[str]:
     """What differs between the card of a checkpoint and that of the run which would go on from it, a phrase for each."""
-    names = (*_MADE_FOR, "profile", "split", "normaliser", "recipe")
+    names = (*_MADE_FOR, "profile", "split", "normaliser", "recipe", "labels")
     now: dict[str, Any] = json.loads(json.dumps({name: card.get(name) for name in names}))
     theirs, recipe = before.get("recipe") or {}, now["recipe"] or {}
     pairs = changed_settings(before["settings"], settings)
@@ -343,6 +347,8 @@ def _differences(before: dict[str, Any], card: Mapping[str, Any], settings: Loop
         found.append("split: of other recordings, or of other lengths")
     if not _close(before.get("normaliser"), now["normaliser"]):
         found.append("normaliser: of other play")
+    if before.get("labels") not in (None, now["labels"]):
+        found.append("labels: changed since, by a person or by other rules")
     return found
 
 

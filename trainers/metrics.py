@@ -52,11 +52,11 @@ def majority_accuracy(labels: NDArray[Any]) -> float:
 
 
 def persistence_accuracy(labels: NDArray[Any]) -> float:
-    """What saying the row before's label would get (it may not be known live; a figure to beat, not a rule)."""
-    if len(labels) < 2:
-        return float("nan")
-    known = (labels[1:] >= 0) & (labels[:-1] >= 0)
-    return float((labels[1:] == labels[:-1])[known].mean()) if known.any() else float("nan")
+    """What saying the row before's label would get (it may not be known live; a figure to beat, not a rule). labels [..., T]: rows of
+    different windows are no neighbours."""
+    now, before = labels[..., 1:], labels[..., :-1]
+    known = (now >= 0) & (before >= 0)
+    return float((now == before)[known].mean()) if known.any() else float("nan")
 
 
 def imbalance_warning(counts: NDArray[np.int64], names: Sequence[str], share: float = 0.1) -> str:

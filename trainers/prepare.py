@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from data.features import FEATURE_VERSION, Feature, Normaliser
 from data.hindsight import HINDSIGHT_VERSION
 from data.same_game import differences
 from data.steps import Steps
-from data.windows import Part, Split, play_s, stretches
+from data.windows import Part, Split, play_s, split_sessions, stretches
 from trainers.loop import TrainingError
 
 I64 = NDArray[np.int64]
@@ -65,33 +66,17 @@ def split_note(sessions: Sequence[Steps], split: Split) -> str:
     return f"learns from {minutes(split.train):.1f} min, checks on {minutes(split.validation):.1f} min"
 
 
-_FINITE: Final = ("track_boxes", "track_velocities", "track_confidences", "track_ages_s", "track_unseen_s")
-"""Columns of tracks in which every number must be one. Readings and the cursor may be NaN: unknown."""
-_KNOWN: Final = ("levels", "flags", "choices", "cooldowns", "cursor")
+def split_of(sessions: Sequence[Steps], seed: int) -> Split:
+    """Which parts train and which validate: by the rows that are learnt from."""
+    return split_sessions([len(s) for s in sessions], seed, learnt=[stretches(s) for s in sessions])
 
 
-def without_bad_rows(sessions: Sequence[Steps], notes: list[str]) -> list[Steps]:
-    """The sessions with those rows left out in which something is infinite, or not a number where there must be one; a line
-    in ``notes`` for each session that has any."""
-    found: list[Steps] = []
-    for number, steps in enumerate(sessions):
-        bad, columns = np.zeros(len(steps), np.bool_), list[str]()
-        row_of = np.repeat(np.arange(len(steps)), np.diff(steps.track_offsets))
-        for name in (*_FINITE, *_KNOWN):
-            values = getattr(steps, name)
-            wrong = np.isinf(values) if name in _KNOWN else ~np.isfinite(values)
-            wrong = wrong.any(axis=tuple(range(1, values.ndim)))
-            if wrong.any():
-                columns.append(name)
-                bad[row_of[wrong] if name in _FINITE else np.flatnonzero(wrong)] = True
-        if columns:
-            first = int(np.flatnonzero(bad)[0])
-            notes.append(
-                f"session {number}: {int(bad.sum())} of {len(bad)} rows dropped, not finite: {', '.join(columns)} (first: row {first})"
-            )
-            steps = replace(steps, left_out=bad if steps.left_out is None else bad | steps.left_out)
-        found.append(steps)
-    return found
+def labels_digest(labels: Sequence[NDArray[Any]]) -> str:
+    """Tells the labels of one training from those of another, for the card: a run is only resumed with the same ones."""
+    digest = hashlib.sha256()
+    for values in labels:
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def drop_bad_rows(

@@ -29,6 +29,8 @@ DUE: Final = 0.3
 decision 23). At 1 as many are made as are foretold, and late."""
 PRIOR_PRESSES: Final = 5.0
 """Presses that what the Executor says of itself is worth, beside those that were counted."""
+HELD_FROM: Final = 0.5
+"""Chance from which an input that players hold is down."""
 RANGES: Final = {
     "threshold": (0.0, 10.0),
     "refractory_s": (0.0, 60.0),
@@ -120,6 +122,12 @@ def pressed_ticks(hazards: NDArray[Any], rule: PressRule, tick_s: float, scale: 
             presser.book(t * tick_ns)
             found.append(t)
     return np.array(found, np.int64)
+
+
+def begun_ticks(held: NDArray[Any]) -> NDArray[np.int64]:
+    """Ticks in which a flight would begin to hold an input, from the chances that it is down [T]."""
+    down = np.asarray(held) > HELD_FROM
+    return np.flatnonzero(down & ~np.concatenate([[False], down[:-1]]))
 
 
 def key_rule(

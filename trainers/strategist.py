@@ -18,13 +18,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from data.bad_rows import without_bad_rows
 from data.checkpoint import make_card
 from data.features import Normaliser, summary_features, summary_sequence, summary_vectors
 from data.hindsight import label_modes
 from data.profile import GameProfile
 from data.steps import Steps
 from data.vocabulary import MODES
-from data.windows import STRATEGIST_HISTORY, Part, Split, learnt_windows, sample_rows, split_sessions, window_starts
+from data.windows import STRATEGIST_HISTORY, Part, Split, learnt_windows, sample_rows, window_starts
 from trainers import metrics
 from trainers.augment import Augment, Mirrors, mirrors_of, tremble, wanted
 from trainers.loop import Batch, Figures, LoopSettings, Report, Result, TrainingError, fit, ignore, pick_device
@@ -36,11 +37,12 @@ from trainers.prepare import (
     drop_bad_rows,
     hide,
     hold,
+    labels_digest,
     recipe_of,
     split_note,
+    split_of,
     to_tensors,
     usable_parts,
-    without_bad_rows,
 )
 from trainers.sampling import SamplingSettings, resample, unchanged
 
@@ -76,6 +78,7 @@ QUICK = StrategistSettings(LoopSettings(20, 32, 3e-4, patience=10), phases=4)
 class _Windows:
     x: NDArray[np.float32]  # [W, H, D]
     labels: NDArray[np.int64]  # [W, H], -1 unlabelled
+    real: NDArray[np.bool_]  # [W, H], False where a short stretch was filled up
 
 
 class StrategistTask:
@@ -116,7 +119,7 @@ class StrategistTask:
             "accuracy": float((predicted == known)[known >= 0].mean()) if (known >= 0).any() else float("nan"),
             "balanced_accuracy": metrics.balanced_accuracy(known, predicted, len(MODES)),
             "majority": metrics.majority_accuracy(known),
-            "persistence": metrics.persistence_accuracy(known),
+            "persistence": metrics.persistence_accuracy(self.validation["labels"].cpu().numpy()),
         }
         found = metrics.recalls(known, predicted, len(MODES))
         return figures | {f"recall_{m.lower()}": float(r) for m, r in zip(MODES, found, strict=True) if np.isfinite(r)}
@@ -136,10 +139,9 @@ def train(
     """Train on sessions. ``labels`` int8 [T] of each session override the hindsight rules (-1: unlabelled); ``about``: more
     for the card."""
     check_sessions(sessions)
-    notes: list[str] = []
-    sessions = without_bad_rows(sessions, notes)
+    sessions, notes = without_bad_rows(sessions)
     device = pick_device(settings.loop.device, notes)
-    split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    split = split or split_of(sessions, settings.loop.seed)
     notes.append(split_note(sessions, split))
     modes = [label_modes(s) for s in sessions] if labels is None else list(labels)
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
@@ -156,7 +158,7 @@ def train(
         notes.append("nothing is left to validate on: validating on the training windows; record a second session")
         checked = trained
     features = summary_features(sessions[0].profile)
-    fitted = Normaliser.fit(trained.x, trained.labels >= -1)
+    fitted = Normaliser.fit(trained.x, trained.real)
     normaliser = hide({"summary": (features, fitted)}, settings.hidden)["summary"]
     notes.append(f"windows: {_count_text(sessions, split.train, settings)} -> {len(trained.x)} with {settings.phases} phases")
     warning = metrics.imbalance_warning(counts, MODES)
@@ -175,6 +177,7 @@ def train(
         **common_card(sessions, about),
         normaliser={"summary": normaliser.to_json()},
         split=split.to_json(),
+        labels=labels_digest(modes),
         history=settings.history,
         network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
         recipe=recipe_of(settings),
@@ -193,7 +196,7 @@ def train(
 def _whole(windows: _Windows, what: str, notes: list[str], profile: GameProfile) -> _Windows:
     """Without windows in which something is not finite."""
     good = drop_bad_rows({"summary": windows.x}, what, notes, {"summary": summary_features(profile)})
-    return _Windows(windows.x[good], windows.labels[good])
+    return _Windows(windows.x[good], windows.labels[good], windows.real[good])
 
 
 def mode_bias(
@@ -243,6 +246,7 @@ def _windows(sessions: Sequence[Steps], modes: Sequence[NDArray[np.int8]], parts
     """All windows of all phases. A stretch shorter than the history gives one, filled up with unlabelled seconds."""
     xs: list[NDArray[np.float32]] = []
     ys: list[NDArray[np.int64]] = []
+    reals: list[NDArray[np.bool_]] = []
     width = len(summary_features(sessions[0].profile))
     for part in parts:
         steps = sessions[part.session]
@@ -253,15 +257,18 @@ def _windows(sessions: Sequence[Steps], modes: Sequence[NDArray[np.int8]], parts
                     continue
                 x = summary_sequence(steps.profile, summary_vectors(steps, rows), steps.time_ns[rows])
                 y = modes[part.session][rows].astype(np.int64)
-                short = settings.history - len(rows)
+                short, real = settings.history - len(rows), np.ones(len(rows), np.bool_)
                 if short > 0:
                     x, y = np.pad(x, ((0, short), (0, 0))), np.pad(y, (0, short), constant_values=-1)
+                    real = np.pad(real, (0, short))
                 index = window_starts(len(x), settings.history)[:, None] + np.arange(settings.history)[None, :]
                 xs.append(x[index])
                 ys.append(y[index])
+                reals.append(real[index])
     if not xs:
-        return _Windows(np.zeros((0, settings.history, width), np.float32), np.zeros((0, settings.history), np.int64))
-    return _Windows(np.concatenate(xs), np.concatenate(ys))
+        shape = 0, settings.history
+        return _Windows(np.zeros((*shape, width), np.float32), np.zeros(shape, np.int64), np.zeros(shape, np.bool_))
+    return _Windows(np.concatenate(xs), np.concatenate(ys), np.concatenate(reals))
 
 
 def _count_text(sessions: Sequence[Steps], parts: Sequence[Part], settings: StrategistSettings) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from data.bad_rows import without_bad_rows
 from data.checkpoint import make_card
 from data.features import SET_TRACKS, UNKNOWN_MODE, Normaliser, SetInputs, set_context_features, set_features, set_inputs
 from data.hindsight import label_modes, label_targets
@@ -27,7 +28,7 @@ from data.schema import NO_TARGET
 from data.steps import Steps
 from data.track_lookup import ClickLog
 from data.vocabulary import MODES
-from data.windows import Part, Split, sample_rows, split_sessions, window_count
+from data.windows import Part, Split, sample_rows, window_count
 from trainers.augment import Augment, Mirrors, mirrors_of, tremble, wanted
 from trainers.loop import Batch, Figures, LoopSettings, Progress, Report, Result, TrainingError, fit, ignore, pick_device
 from trainers.networks.blocks import smoothed_cross_entropy
@@ -38,11 +39,12 @@ from trainers.prepare import (
     drop_bad_rows,
     hide,
     hold,
+    labels_digest,
     recipe_of,
     split_note,
+    split_of,
     to_tensors,
     usable_parts,
-    without_bad_rows,
 )
 from trainers.sampling import SamplingSettings, resample, unchanged
 
@@ -159,10 +161,9 @@ def train(
     """Train on sessions. ``modes`` int64 [T, V] of each session are what the Strategist said (out of fold); without them
     it is taken as silent, but for the share of rows that get labels. ``about``: more for the card."""
     check_sessions(sessions)
-    notes: list[str] = []
-    sessions = without_bad_rows(sessions, notes)
+    sessions, notes = without_bad_rows(sessions)
     device = pick_device(settings.loop.device, notes)
-    split = split or split_sessions([len(s) for s in sessions], settings.loop.seed)
+    split = split or split_of(sessions, settings.loop.seed)
     notes.append(split_note(sessions, split))
     labels = [(label_modes(s).astype(np.int64), label_targets(s)) for s in sessions]
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
@@ -204,6 +205,7 @@ def train(
         **common_card(sessions, about),
         normaliser={"tracks": tracks.to_json(), "context": context.to_json()},
         split=split.to_json(),
+        labels=labels_digest([part for pair in labels for part in pair]),
         recipe=recipe_of(settings),
         network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
     )

@@ -66,7 +66,8 @@ class Action:
 
     ``keys`` are Textual's names; function keys work from every screen and while typing, letters never while typing.
     ``form`` names a model of ``tui.parameters`` whose values go with the command; ``fixed`` are values that cannot
-    be edited, ``about`` what the form says above its fields beside ``help``. ``launcher`` is the text of its row in the Actions pane (empty: no row), ``group`` the row's heading.
+    be edited, ``about`` what the form says above its fields beside ``help``.
+    ``launcher`` is the text of its row in the Actions pane (empty: no row), ``group`` the row's heading.
     ``footer`` is its word in the footer (empty: not there). ``when`` restricts it to a face that is attached to an
     engine elsewhere, or to one that hosts its own.
     """

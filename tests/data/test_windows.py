@@ -74,8 +74,33 @@ def test_a_split_leaks_nothing_and_is_fixed_by_its_seed() -> None:
     assert trained | checked == set(range(5))
     assert checked
     assert split == split_sessions(lengths, seed=3)
-    assert Split.from_json(split.to_json()) == split
     assert any(split_sessions(lengths, seed=s) != split for s in range(10))
+
+
+BOT_LAST = [[(0, 3000)], [(0, 3000)], [(0, 1500), (2000, 3000)], []]
+"""Stretches of four sessions of 3,000 rows: the last was flown by the bot."""
+
+
+def test_only_rows_that_are_learnt_from_are_split_and_folded() -> None:
+    for seed in range(8):
+        split = split_sessions([3000] * 4, seed, learnt=BOT_LAST)
+        assert {p.session for p in (*split.train, *split.validation)} == {0, 1, 2}
+        assert len(split.validation) == 1
+        for learn, tell in folds(split.train, 3, seed, BOT_LAST):
+            assert learn
+            assert {p.session for p in learn}.isdisjoint(p.session for p in tell)
+
+
+def test_a_lone_session_is_cut_by_the_rows_that_are_learnt_from() -> None:
+    learnt = [[(6000, 10_000)], []]  # the bot flew first
+    for seed in range(8):
+        split = split_sessions([10_000, 5000], seed, learnt=learnt)
+        (train,), (check,) = split.train, split.validation
+        rows = [max(0, p.stop - max(6000, p.start)) for p in (train, check)]
+        assert rows[1] == 800
+        assert rows[0] == 4000 - 800 - gap_between(4000)
+        pieces = [tell for _, tell in folds((Part(0, 0, 10_000),), 3, seed, learnt)]
+        assert sorted(max(0, p.stop - max(6000, p.start)) for (p,) in pieces) == [1333, 1333, 1334]
 
 
 def held_out(split: Split) -> int:
@@ -116,7 +141,7 @@ def test_where_no_session_is_a_fifth_the_longest_is_cut_with_a_gap(lengths: list
         first, second = sorted((rest, check), key=lambda p: p.start)
         assert (first.start, second.start - first.stop, second.stop) == (0, 20, max(lengths))
         others = [p for p in split.train if p.session != check.session]
-        assert others == [Part(i, 0, n) for i, n in enumerate(lengths) if i != check.session]
+        assert others == [Part(i, 0, n) for i, n in enumerate(lengths) if n and i != check.session]
         assert split == split_sessions(lengths, seed, gap_rows=20)
         ends.add(check.start)
     assert len(ends) > 1, "which end is held out is drawn"

@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from data.checkpoint import load
 from data.features import UNKNOWN_MODE
 from data.models import LEVELS
+from data.schema import NO_TARGET
+from data.steps import Steps
+from data.vocabulary import ACTOR_KINDS
+from data.windows import Part
 from tests.support.policies import tiny_settings
 from tests.trainers.synthetic import session
 from trainers import executor, strategist, tactician
@@ -148,6 +153,49 @@ def test_a_level_alone_learns_with_silence_where_those_above_have_nothing_to_lea
     assert all((said == UNKNOWN_MODE).all() for said in told["executor"].modes)
     with pytest.raises(TrainingError):
         alone("strategist", tmp_path)
+
+
+def test_a_tactician_that_has_nothing_to_learn_from_is_silent(
+    tmp_path: Path, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*rest: Any, **more: Any) -> Any:
+        raise TrainingError("0 examples at 5 Hz")
+
+    monkeypatch.setattr(tactician, "train", refuse)
+    notes: list[Progress] = []
+    assert alone("executor", tmp_path, notes.append).epochs
+    assert any("what a tactician would say: 0 examples" in note.message for note in notes)
+    assert all((said == NO_TARGET).all() for said in told["executor"].targets)
+
+
+def test_a_session_that_the_bot_flew_stands_on_no_side(tmp_path: Path) -> None:
+    """However the dice fall: neither is checked on it, nor does a fold learn from it alone."""
+    bot = session(6, seed=9)
+    bot = replace(bot, actor=np.full_like(bot.actor, ACTOR_KINDS.index("bot")))
+    for seed in range(3):
+        settings = replace(tiny_settings(), seed=seed)
+        sessions = [session(6, seed=1), bot, session(6, seed=2), bot]
+        dirs = {level: tmp_path / str(seed) / level for level in ("strategist", "tactician", "executor")}
+        result = train_all(sessions, settings, dirs, tmp_path / str(seed) / "policy")
+        assert result.policy is not None
+        split = load(result.levels["executor"].best).card["split"]
+        assert {part[0] for part in (*split["train"], *split["validation"])} == {0, 2}
+        assert split["validation"]
+
+
+def test_nobody_speaks_of_rows_that_are_no_numbers(tmp_path: Path, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Steps] = []
+    monkeypatch.setattr(strategist, "predict", lambda network, normaliser, steps, piece, *rest: seen.append(steps) or said(piece))
+
+    def said(piece: Part) -> Any:
+        return np.full(piece.stop - piece.start, SAID_MODE, np.int64)
+
+    sessions = [session(6, seed=i) for i in range(3)]
+    for steps in sessions:
+        steps.track_velocities[40] = np.nan
+    assert train_one("tactician", sessions, replace(tiny_settings(), phases=1), tmp_path / "t").epochs
+    assert seen
+    assert all(steps.left_out is not None and steps.left_out[20] for steps in seen)  # two tracks a row
 
 
 @pytest.mark.parametrize("stage", ["strategist's words epoch", "tactician's words epoch"])

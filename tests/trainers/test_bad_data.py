@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from data.bad_rows import without_bad_rows
 from data.checkpoint import CheckpointError
 from data.features import Feature
 from data.profile import ARENA_PROFILE
@@ -18,7 +19,7 @@ from tests.trainers.synthetic import session
 from trainers import executor, strategist, tactician
 from trainers.device import Precision
 from trainers.loop import LoopSettings, TrainingError
-from trainers.prepare import drop_bad_rows, without_bad_rows
+from trainers.prepare import drop_bad_rows
 
 LEVELS = [strategist, tactician, executor]
 
@@ -47,12 +48,11 @@ def test_rows_that_are_not_finite_are_dropped_and_named(level: object, value: fl
 
 def test_an_unknown_reading_is_no_bad_row() -> None:
     steps = session(5)
-    notes: list[str] = []
     assert np.isnan(steps.levels).any()
-    assert without_bad_rows([steps], notes)[0] is steps
+    assert without_bad_rows([steps]) == ([steps], [])
     levels = steps.levels.copy()
     levels[7, 0] = np.inf
-    (left,) = without_bad_rows([replace(steps, levels=levels)], notes)
+    (left,), notes = without_bad_rows([replace(steps, levels=levels)])
     assert notes == ["session 0: 1 of 100 rows dropped, not finite: levels (first: row 7)"]
     assert left.left_out is not None
     assert np.flatnonzero(left.left_out).tolist() == [7]

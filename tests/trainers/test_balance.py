@@ -62,6 +62,7 @@ def test_training_and_flight_decide_alike(tmp_path: Path) -> None:
     settings = strategist.StrategistSettings(loop, history=8, phases=1, width=16, layers=1)
     best = strategist.train([steps, session(12.0, 1)], settings, tmp_path / "s").best
     found = load(best)
+    assert len(steps) > 20 * settings.history  # what was before the oldest second tells how that one changed
     assert len(found.card["mode_bias"]) == len(MODES)
     network = strategist.make_network(len(summary_features(ARENA_PROFILE)), settings)
     load_network(network, best)
@@ -78,6 +79,18 @@ def test_training_and_flight_decide_alike(tmp_path: Path) -> None:
         told.append(set(flown.tolist()))
     assert told[1] == {4}
     assert told[0] != told[1]
+
+
+def test_what_fills_up_short_stretches_is_no_play() -> None:
+    """Else the normaliser would take the filling for play."""
+    steps = session(12.0)
+    settings = strategist.StrategistSettings(history=32, phases=1)
+    windows = strategist._windows([steps], [np.zeros(len(steps), np.int8)], [Part(0, 0, len(steps))], settings)
+    assert windows.real.sum(1).tolist() == [12]
+    assert np.isfinite(windows.x).all()
+    hp = [f.name for f in summary_features(ARENA_PROFILE)].index("low.hp")
+    seen = Normaliser.fit(windows.x, windows.real).mean[hp]
+    assert seen == pytest.approx(windows.x[0, :12, hp].mean())
 
 
 def test_a_target_is_learnt_before_the_hand_sets_out_for_it() -> None:

@@ -107,6 +107,13 @@ def test_stop_and_resume_repeat_the_straight_run_exactly(tmp_path: Path) -> None
         np.testing.assert_array_equal(values, load(tmp_path / "b" / "last_model").tensors[name])
 
 
+def test_what_a_stopped_run_leaves_is_of_its_last_whole_epoch(tmp_path: Path) -> None:
+    assert run(tmp_path, stop_in=4).interrupted  # in the middle of the fourth
+    last, whole = load(tmp_path / "last_model"), load(tmp_path / "checkpoint_epoch_3")
+    assert last.card["epoch"] == 3
+    assert all(np.array_equal(values, whole.tensors[name]) for name, values in last.tensors.items())
+
+
 @pytest.mark.parametrize("where", ["finish", "load_network", "save"])
 def test_ctrl_c_after_the_last_epoch_is_a_stop_that_resuming_completes(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import trainers.loop
@@ -241,6 +248,7 @@ CARD = {
     "rules_version": 5,
     "normaliser": {"x": {"mean": [0.5, 0.25], "std": [1.0, 1.0]}},
     "split": {"seed": 0, "train": [[0, 0, 36_000]], "validation": [[1, 0, 1200]]},
+    "labels": "5f3c",
 }
 
 
@@ -253,6 +261,7 @@ CARD = {
         ("profile", {"name": "other"}, "profile: made with arena, here other"),
         ("rules_version", 6, "rules_version: made with 5, here 6"),
         ("normaliser", {"x": {"mean": [0.5, 0.26], "std": [1.0, 1.0]}}, "normaliser: of other play"),
+        ("labels", "77aa", "labels: changed since"),
         ("split", {"seed": 0, "train": [[0, 0, 36_001]], "validation": [[1, 0, 1200]]}, "split: of other recordings"),
     ],
 )

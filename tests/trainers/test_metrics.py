@@ -27,6 +27,8 @@ def test_baselines() -> None:
     labels = np.array([0, 0, 0, 1])
     assert metrics.majority_accuracy(labels) == 0.75
     assert metrics.persistence_accuracy(labels) == pytest.approx(2 / 3)
+    windows = np.array([[1, 1, 1], [2, 2, 3]])  # the end of one is no neighbour of the next one's begin
+    assert metrics.persistence_accuracy(windows) == pytest.approx(3 / 4)
 
 
 def test_uneven_classes_are_told_with_percentages() -> None:
