@@ -130,7 +130,7 @@ def main() -> None:
         show_flights("tracker", flights)
         plain = Perceiver(ARENA_PROFILE, detector=detector)
         plain._tracker = EveryFindATrack(ARENA_PROFILE.roles())
-        baseline = judge_flights(plain, worlds[:1], options.ticks)
+        baseline = judge_flights(plain, worlds, options.ticks)
         show_flights("every find a track of its own", baseline)
 
     now = datetime.now(UTC)

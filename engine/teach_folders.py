@@ -86,6 +86,7 @@ def import_labels(project: TeachProject, path: Path) -> Imported:
             " rename them there, or add them: secondseat games add --replace --class NAME=ROLE"
         )
     known = {p.id: p for p in project.pictures()}
+    place = 1.0 + max((p.time_s for p in known.values() if not p.session), default=-1.0)
     confirmed = added = unknown = 0
     for labelled in read.pictures:
         boxes = tuple(replace(box, by="file", score=None) for box in labelled.boxes)
@@ -96,15 +97,17 @@ def import_labels(project: TeachProject, path: Path) -> Imported:
             unknown += 1
         else:
             try:
-                added += _take_in(project, labelled, boxes)
+                added += _take_in(project, labelled, boxes, place)
+                place += 1.0
             except TeachError as error:
                 read.corrupt += 1
                 read.remark(str(error))
     return Imported(read, confirmed, added, unknown)
 
 
-def _take_in(project: TeachProject, labelled: Labelled, boxes: tuple[Box, ...]) -> int:
-    """A picture from elsewhere, named by its content; 1 when it is new here. What is not plain RGB is kept as such.
+def _take_in(project: TeachProject, labelled: Labelled, boxes: tuple[Box, ...], place: float) -> int:
+    """A picture from elsewhere, named by its content; 1 when it is new here. What is not plain RGB is kept as such. ``place``: its number
+    among all that were taken in, by which those that follow one another stay on one side of the split.
 
     Raises TeachError when it cannot be decoded.
     """
@@ -118,7 +121,7 @@ def _take_in(project: TeachProject, labelled: Labelled, boxes: tuple[Box, ...]) 
     height, width = image.shape[:2]
     # augmented copies of one picture (Roboflow names them name.rf.hash) belong to one group, and so to one side of the split
     group = f"import-{labelled.stem.split('.rf.')[0]}" if ".rf." in labelled.stem else ""
-    picture = Picture(id, width, height, group, 0.0, "confirmed", boxes)
+    picture = Picture(id, width, height, group, place, "confirmed", boxes)
     if is_plain(labelled.picture):
         project.add(picture, content, labelled.picture.suffix.lower())
     else:  # the page, the training and the figures all have to see the same

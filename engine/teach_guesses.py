@@ -68,9 +68,10 @@ def propose(
         pictures = [p for p in open_ if p.session == session_id]
         for picture, image, boxes, moves, unsure in _of_session(project, session_id, pictures, detector):
             if boxes or unsure is not None:
-                named = with_classes(image, boxes, project) if any(not b.name for b in boxes) else boxes
+                kept = boxes or tuple(b for b in picture.boxes if b.by != "model")  # nothing is found: what tracks and motion said stays
+                named = with_classes(image, kept, project) if any(not b.name for b in kept) else kept
                 project.save(picture.id, named, "proposed" if named else "new", picture.revision, unsure)
-                found[boxes[0].by if boxes else "model"] += 1
+                found.update([boxes[0].by] if boxes else [])
             moving += moves
             done += 1
             report(Progress("proposing", done / len(open_), message=f"{done} of {len(open_)} pictures"))

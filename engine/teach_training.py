@@ -1,8 +1,9 @@
 """From a person's boxes to a detector of their game: held-out pictures, training, export, and figures in honest words.
 
 Notable choices:
-- Whole sessions are held out where there are three or more; else the last part of each session. Neighbouring pictures
-  never lie on both sides.
+- Whole sessions are held out where there are three or more; else the last part of each session, or of the files that were
+  taken in, in the order of their names. Neighbouring pictures never lie on both sides, and a training that is gone on with
+  is not judged by what it learnt from.
 - Training begins at the tensors of the shipped detector (all but its last layer fits any game): edges and colours need
   not be learnt from a few dozen pictures.
 - Passes over the pictures are counted in steps: few pictures are looked at more often.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -44,6 +45,7 @@ EPOCHS: Final = (12, 150)
 HELD_OUT_SHARE: Final = 0.2
 FEW_PICTURES: Final = 30
 FEW_BOXES: Final = 20
+SEEN_BEFORE: Final = "the training before does not say what it learnt from, so that it may have seen these pictures; train anew to know"
 SMALL_PX: Final = 6.0
 """Classes whose boxes are smaller at the detector's size are labelled larger, at most twice."""
 
@@ -83,8 +85,18 @@ class Taught:
         }
 
 
-def held_out(pictures: Sequence[Picture]) -> set[str]:
-    """The ids of the pictures that are kept from training: about a fifth. Raises TeachError when there are too few."""
+def held_out(pictures: Sequence[Picture], learnt: Collection[str] = ()) -> set[str]:
+    """The ids of the pictures that are kept from training: about a fifth, and none that was ``learnt`` from before, in a training that is
+    gone on with. Raises TeachError when there are too few."""
+    kept = _held_out(pictures) - set(learnt)
+    wanted = max(2, round(HELD_OUT_SHARE * len(pictures)))
+    if len(kept) < wanted / 2:
+        new = [p.id for p in sorted(pictures, key=lambda p: (p.session, p.time_s, p.id)) if p.id not in learnt]
+        kept = set(new[-wanted:])
+    return kept
+
+
+def _held_out(pictures: Sequence[Picture]) -> set[str]:
     if len(pictures) < LEAST_PICTURES:
         raise TeachError(
             f"{len(pictures)} pictures are confirmed; a detector needs {LEAST_PICTURES} at least, and some dozens to be of use"
@@ -141,7 +153,13 @@ def train_taught(
     require_ultralytics()
     project, place = TeachProject(workspace, profile), Workspace(workspace)
     pictures = [p for p in project.pictures() if p.state == "confirmed"]
-    kept = held_out(pictures)
+    before = newest_model(project)
+    if resume and before is None:
+        raise TeachError(f"games.{profile.name} has no earlier training to go on with; train without --resume first")
+    seen = _learnt_in(before) if resume and before is not None else set[str]()
+    kept = held_out(pictures, seen or ())
+    if not kept:
+        raise TeachError("the earlier training learnt from every confirmed picture: none is left to judge by; confirm more, or train anew")
     learnt = [p for p in pictures if p.id not in kept]
     if not any(p.boxes for p in learnt):
         raise TeachError("no box is confirmed in the pictures to train on; draw some first")
@@ -153,9 +171,6 @@ def train_taught(
         epochs=epochs or min(max(EPOCHS[0], round(STEPS / per_epoch)), EPOCHS[1]),
         flips=profile.mirrored,
     )
-    before = newest_model(project)
-    if resume and before is None:
-        raise TeachError(f"games.{profile.name} has no earlier training to go on with; train without --resume first")
     name = run_name if run_name is not None else time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + f"_{profile.name}"
     folder = place.made(place.models / "detector" / name)
     told, run_dir, scales = EtaReport(report), place.relative(folder), box_scales(learnt, profile)
@@ -175,10 +190,17 @@ def train_taught(
         shutil.rmtree(dataset, ignore_errors=True)
         (folder / "start.safetensors").unlink(missing_ok=True)
     told(Progress("judging", 0.92, run_dir=run_dir))
-    taught = _finish(project, trained, folder, chosen, scales, learnt, [p for p in pictures if p.id in kept])
+    ever = sorted({p.id for p in learnt} | (seen or set()))
+    taught = _finish(project, trained, folder, chosen, scales, learnt, [p for p in pictures if p.id in kept], ever, seen is None)
     project.remember({"model": place.relative(taught.weights), "runs": [*_listed(project, "runs"), name][-50:]})
     told(Progress("done", 1.0, run_dir=run_dir))
     return taught
+
+
+def _learnt_in(weights: Path) -> set[str] | None:
+    """The pictures that a training, and those that it went on from, have learnt from; None when its card does not say."""
+    told = read_card(weights.with_suffix(".json")).training.get("learnt")
+    return {str(one) for one in cast("list[Any]", told)} if isinstance(told, list) else None
 
 
 _SHOWN: Final = {"train_loss": "loss", "val_map50": "mAP50"}
@@ -232,7 +254,10 @@ def _finish(
     scales: Mapping[str, float],
     learnt: Sequence[Picture],
     kept: Sequence[Picture],
+    ever: Sequence[str],
+    blind: bool,
 ) -> Taught:
+    """``ever``: what was learnt from here and in trainings before; ``blind``: the one before does not say what it learnt from."""
     weights = folder / f"{project.profile.name}_detector.onnx"
     save_weights(trained.network, weights.with_suffix(".safetensors"))
     export_onnx(trained.network, weights, settings.size)
@@ -246,11 +271,17 @@ def _finish(
         seed=settings.seed,
         sha256=file_sha256(weights),
         box_scales=dict(scales),
-        training={"pictures": len(learnt), "held_out": len(kept), "epochs": trained.epochs_done, "complete": trained.complete},
+        training={
+            "pictures": len(learnt),
+            "held_out": len(kept),
+            "epochs": trained.epochs_done,
+            "complete": trained.complete,
+            "learnt": [*ever],
+        },
     )
     card.write(weights.with_suffix(".json"))
     figures = judge_on(project, weights, kept)
-    words = tuple(honest_words(figures, kept, learnt, project.names))
+    words = (*honest_words(figures, kept, learnt, project.names), *((SEEN_BEFORE,) if blind else ()))
     replace(card, figures={**figures, "words": list(words)}).write(weights.with_suffix(".json"))
     return Taught(weights, trained.complete, figures, words, len(learnt), len(kept))
 

@@ -227,11 +227,14 @@ class _Reader:
         self._size = _size_of(head) or picture_size
         self._longest = int(head.get("_longest", 0))
         self._said: set[str] = set()
+        self._points_in_px = self._boxes_in_px = False
+        self._in_percent: set[str] = set()
 
     def read(self, entries: list[dict[str, Any]]) -> None:
         if self._longest > len(entries):
             self._found.dropped["entries without a partner in the other lists"] += self._longest - len(entries)
         times = self._times(entries)
+        self._decide_units(entries)
         for entry, time_s in zip(entries, times, strict=True):
             action = entry.get("action")
             if action is None:
@@ -239,9 +242,22 @@ class _Reader:
                 continue
             point, clicks, keys = self._action(action)
             state = entry.get("state")
-            listed = entry.get("objects", state.get("objects") if isinstance(state, dict) else None)  # pyright: ignore
-            row = OldRow(time_s, self._objects(listed), point, clicks, keys, self._levels(state), self._mode(entry))
+            row = OldRow(time_s, self._objects(_listed(entry)), point, clicks, keys, self._levels(state), self._mode(entry))
             self._found.rows.append(row)
+
+    def _decide_units(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """One unit for all places of a file, one for all its boxes and one for each level: by what most are, not one by one. A pixel in the
+        corner is no share of the picture, and of percents 1 is the least."""
+        points = [[_number(v) for v in _aim(entry.get("action"))] for entry in entries]
+        self._points_in_px = _in_px([max(x, y) for x, y in points if x is not None and y is not None])
+        corners = [_corners(one) for entry in entries for one in _as_list(_listed(entry))]
+        self._boxes_in_px = _in_px([max(box) for box in corners if box is not None])
+        for entry in entries:
+            state = entry.get("state")
+            for name, value in cast("Mapping[str, Any]", state).items() if isinstance(state, Mapping) else ():
+                number = _number(value)
+                if number is not None and 1 < number <= 100:
+                    self._in_percent.add(str(name).lower())
 
     def _times(self, entries: list[dict[str, Any]]) -> list[float]:
         given = [_number(e.get("timestamp", e.get("time", e.get("t")))) for e in entries]
@@ -278,22 +294,21 @@ class _Reader:
     def _action(self, action: Any) -> tuple[tuple[float, float] | None, tuple[str, ...], tuple[str, ...]]:
         if isinstance(action, Mapping):
             values = cast("Mapping[str, Any]", action)
-            x, y = values.get("x", values.get("mouse_x")), values.get("y", values.get("mouse_y"))
             click = values.get("click", values.get("click_type", values.get("should_click")))
             key = values.get("key", values.get("hotkey", values.get("hotkey_id", values.get("ability"))))
         elif isinstance(action, Sequence) and not isinstance(action, str):
-            x, y, click, key = (*cast("Sequence[Any]", action), None, None, None, None)[:4]
+            click, key = (*cast("Sequence[Any]", action), None, None, None, None)[2:4]
         else:
             self._found.dropped[f"actions of kind {type(action).__name__}"] += 1
             return None, (), ()
-        return self._point(x, y), self._clicks(click), self._keys(key)
+        return self._point(*_aim(action)), self._clicks(click), self._keys(key)
 
     def _point(self, x: Any, y: Any) -> tuple[float, float] | None:
         px, py = _number(x), _number(y)
         if px is None or py is None:
             self._found.dropped["positions that are no numbers"] += 1
             return None
-        if max(px, py) > PIXELS_FROM:
+        if self._points_in_px:
             width, height = self._picture()
             px, py = px / width, py / height
         if not (-0.001 <= px <= 1.001 and -0.001 <= py <= 1.001):
@@ -344,22 +359,19 @@ class _Reader:
         if isinstance(entry, Mapping):
             values = cast("Mapping[str, Any]", entry)
             name = values.get("class", values.get("class_name", values.get("name", values.get("label"))))
-            box = values.get("bbox", values.get("box", values.get("xyxy")))
             sure = _number(values.get("conf", values.get("confidence", values.get("score"))))
             track = _number(values.get("track_id", values.get("id")))
         elif isinstance(entry, Sequence) and not isinstance(entry, str):
-            x1, y1, x2, y2, sure, name = (
-                (*cast("Sequence[Any]", entry), None, None)[:6] if len(cast("Sequence[Any]", entry)) >= 5 else (None,) * 6
-            )
-            box, track = (x1, y1, x2, y2), None
-            sure = _number(sure)
+            listed = cast("Sequence[Any]", entry)
+            sure, name = (*listed, None, None)[4:6] if len(listed) >= 5 else (None, None)
+            sure, track = _number(sure), None
         else:
             return None
-        corners = [_number(v) for v in cast("Sequence[Any]", box)] if isinstance(box, Sequence) and len(cast("Any", box)) == 4 else []
-        if name is None or not corners or any(v is None for v in corners):
+        corners = _corners(entry)
+        if name is None or corners is None:
             return None
-        left, top, right, bottom = (float(v) for v in corners if v is not None)
-        if max(left, top, right, bottom) > PIXELS_FROM:
+        left, top, right, bottom = corners
+        if self._boxes_in_px:
             width, height = self._picture()
             left, right, top, bottom = left / width, right / width, top / height, bottom / height
         if right <= left or bottom <= top:
@@ -379,9 +391,13 @@ class _Reader:
             return {}
         found: dict[str, float] = {}
         for name, value in cast("Mapping[str, Any]", state).items():
-            number = None if isinstance(value, bool) else _number(value)
-            if number is not None and 0 <= number <= 100:
-                found[str(name).lower()] = number / 100 if number > 1 else number
+            number, level = _number(value), str(name).lower()
+            if number is None:
+                continue
+            if not 0 <= number <= 100:
+                self._found.dropped["levels outside 0 to 100"] += 1
+            else:
+                found[level] = number / 100 if level in self._in_percent else number
         return found
 
     def _mode(self, entry: Mapping[str, Any]) -> str:
@@ -404,6 +420,47 @@ class _Reader:
         if what not in self._said:
             self._said.add(what)
             self._found.defaulted.append(what)
+
+
+def _aim(action: Any) -> tuple[Any, Any]:
+    """Where an action points, as the file has it."""
+    if isinstance(action, Mapping):
+        values = cast("Mapping[str, Any]", action)
+        return values.get("x", values.get("mouse_x")), values.get("y", values.get("mouse_y"))
+    if isinstance(action, Sequence) and not isinstance(action, str):
+        x, y = (*cast("Sequence[Any]", action), None, None)[:2]
+        return x, y
+    return None, None
+
+
+def _listed(entry: Mapping[str, Any]) -> Any:
+    """What an entry says there was, beside its state or in it."""
+    state: Any = entry.get("state")
+    return entry.get("objects", cast("dict[str, Any]", state).get("objects") if isinstance(state, dict) else None)
+
+
+def _as_list(listed: Any) -> list[Any]:
+    return cast("list[Any]", listed) if isinstance(listed, list) else []
+
+
+def _corners(entry: Any) -> tuple[float, float, float, float] | None:
+    """left, top, right, bottom of an object, as the file has them."""
+    box: Any = None
+    if isinstance(entry, Mapping):
+        values = cast("Mapping[str, Any]", entry)
+        box = values.get("bbox", values.get("box", values.get("xyxy")))
+    elif isinstance(entry, Sequence) and not isinstance(entry, str) and len(cast("Sequence[Any]", entry)) >= 5:
+        box = [*cast("Sequence[Any]", entry)[:4]]
+    if not isinstance(box, Sequence) or isinstance(box, str) or len(cast("Sequence[Any]", box)) != 4:
+        return None
+    numbers = [_number(v) for v in cast("Sequence[Any]", box)]
+    left, top, right, bottom = numbers
+    return None if left is None or top is None or right is None or bottom is None else (left, top, right, bottom)
+
+
+def _in_px(largest: Sequence[float]) -> bool:
+    """Whether places are told in pixels, from the larger number of each: most of them are beyond what a share of the picture can be."""
+    return bool(largest) and statistics.median(largest) > PIXELS_FROM
 
 
 def _size_of(head: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -132,6 +132,35 @@ def test_pixels_need_a_picture_size(tmp_path: Path) -> None:
     assert read_old(write(path, values | {"resolution": [3840, 2160]})).rows[0].point == (0.25, 0.25)
 
 
+def test_units_are_told_once_a_file_and_not_number_by_number(tmp_path: Path) -> None:
+    """Of percents 1 is the least, not the whole; a stray point is not in pixels; a pixel in the corner is no share."""
+    levels = ({"hp": 80, "mana": 0.5}, {"hp": 2, "mana": 1}, {"hp": 1}, {"hp": 0.5, "mana": 0}, {"hp": 350}, {"hp": "full"})
+    read = read_old(write(tmp_path / "levels.json", [demo(i, state=state) for i, state in enumerate(levels)]))
+    assert [row.levels for row in read.rows] == [
+        {"hp": 0.8, "mana": 0.5},
+        {"hp": 0.02, "mana": 1.0},
+        {"hp": 0.01},
+        {"hp": 0.005, "mana": 0.0},
+        {},
+        {},
+    ]
+    assert read.dropped["levels outside 0 to 100"] == 1
+
+    shares = [(0.5, 0.5), (1.6, 0.4), (0.9, 0.1)]
+    read = read_old(write(tmp_path / "shares.json", [demo(i, action={"x": x, "y": y}) for i, (x, y) in enumerate(shares)]))
+    assert [row.point for row in read.rows] == [(0.5, 0.5), None, (0.9, 0.1)]
+    assert read.dropped["positions outside the picture"] == 1
+
+    pixels, box = [(320, 180), (1, 1), (640, 90)], {"class": "npc", "conf": 0.9}
+    boxes = [[0, 0, 64, 36], [0, 0, 1, 1], [320, 180, 640, 360]]
+    demos = [
+        demo(i, action={"x": x, "y": y}, objects=[{**box, "bbox": b}]) for i, ((x, y), b) in enumerate(zip(pixels, boxes, strict=True))
+    ]
+    read = read_old(write(tmp_path / "pixels.json", demos), (640, 360))
+    assert [row.point for row in read.rows] == [pytest.approx(p) for p in ((0.5, 0.5), (1 / 640, 1 / 360), (1.0, 0.25))]
+    assert [row.objects[0].box[2] for row in read.rows] == pytest.approx([0.1, 1 / 640, 0.5])
+
+
 def test_what_is_assumed_and_left_out_is_counted(tmp_path: Path) -> None:
     values = sequence(4)
     del values["fps"]

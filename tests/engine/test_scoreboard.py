@@ -36,12 +36,16 @@ class Oracle:
         clicks = np.repeat(np.arange(len(steps)), np.diff(steps.onset_offsets))[steps.onset_codes == names.index("mouse_left")]
         self._clicks, self._count, self._row, self._looks, self._rows = set((clicks + late).tolist()), len(names), -1, looks, len(steps)
 
+    def _held(self) -> list[float]:
+        """Every input is down from the tick before a click to the one after."""
+        return [float(any(self._row + by in self._clicks for by in (-1, 0, 1)))] * self._count
+
     def look(self, slots: Any, present: Any, boxes: Any, *rest: Any, past: None = None) -> Any:
         self._row = (self._row + 1) % self._rows
         left = float(self._row in self._clicks)
         enemy = min(int(present[0].sum()) - 1, 1)
         point = tuple(boxes[0, enemy, :2].tolist()) if self._looks else (0.5, 0.5)
-        return SimpleNamespace(point=point, choice=enemy, intent=1.0, clicks=[left, 0.0], keys=[0.0] * self._count)
+        return SimpleNamespace(point=point, choice=enemy, intent=1.0, clicks=[left, 0.0], keys=[0.0] * self._count, held=self._held())
 
 
 def oracle(policy: Policy, steps: Steps, **how: Any) -> Policy:
@@ -71,6 +75,31 @@ def test_a_policy_that_does_what_the_player_did_gets_full_marks(bundle: Path) ->
     assert board.lag_sweep[0] == 1.0
     assert board.causality > 0.8
     assert list(board.actions["true"].onsets) == ["mouse_left"]  # nothing else was ever pressed
+
+
+def test_an_input_that_is_held_is_judged_by_when_it_would_be_taken_down(bundle: Path) -> None:
+    """Not by a rule for taps, which never flies."""
+    steps = session(20, seed=3)
+    clicks = click_rows(steps)
+    place = input_names(steps.profile).index("q")
+    steps = dataclasses.replace(steps, onset_codes=np.full_like(steps.onset_codes, place))  # all of it was done with q
+    policy = oracle(load_policy(bundle), session(20, seed=3))
+    assert judge(policy, [steps], "made up").actions["predicted"].onsets["q"].predicted == 0  # there is no rule for it
+    policy.holds = frozenset({"q"})
+    found = judge(policy, [steps], "made up").actions["predicted"].onsets["q"]
+    assert (found.true, found.predicted, found.f1, found.exact) == (len(clicks), len(clicks), 1.0, 0.0)
+
+
+def test_play_is_judged_by_the_policys_own_profile_and_without_rows_that_are_no_numbers(bundle: Path) -> None:
+    steps = session(20, seed=3)
+    other = dataclasses.replace(steps, profile=steps.profile.model_copy(update={"threat_range": 0.9, "low_hp": 0.99}))
+    told: list[str] = []
+    boards = [judge(load_policy(bundle), [one], "made up", report=lambda p: told.append(p.message)).to_json() for one in (steps, other)]
+    assert json.dumps(boards[0]) == json.dumps(boards[1])
+    steps.track_velocities[5] = np.nan
+    board = judge(load_policy(bundle), [steps], "made up", report=lambda p: told.append(p.message))
+    assert any("1 of 400 rows dropped, not finite: track_velocities" in line for line in told)
+    assert np.isfinite(board.mode.calibration.error)  # type: ignore[union-attr]
 
 
 def test_a_click_on_what_was_clicked_just_before_is_a_repeat() -> None:

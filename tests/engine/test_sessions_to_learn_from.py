@@ -71,6 +71,26 @@ def test_of_another_game_the_newest_session_says_what_fits(tmp_path: Path) -> No
     assert told == [f"{older}: does not fit {newest}: keys: lacks {game.keys[-1]}; record anew"]
 
 
+def test_all_sessions_are_seen_by_the_game_as_its_newest_one_has_it(tmp_path: Path) -> None:
+    """Else a policy learns by a threat's distance that it does not fly by."""
+    game = ARENA_PROFILE.model_copy(update={"name": "mine"})
+    record(tmp_path, game, rules=None)
+    record(tmp_path, game.model_copy(update={"threat_range": 0.4, "detector": "models/newer.onnx"}), rules=None)
+    sessions, told = load_sessions(tmp_path, "mine")
+    assert (len(sessions), told) == (2, [])
+    assert {(steps.profile.threat_range, steps.profile.detector) for steps in sessions} == {(0.4, "models/newer.onnx")}
+
+
+def test_pictures_of_another_shape_do_not_fit(tmp_path: Path) -> None:
+    game = ARENA_PROFILE.model_copy(update={"name": "mine"})
+    older = record(tmp_path, game.model_copy(update={"picture_size": (640, 480)}), rules=None)
+    record(tmp_path, game.model_copy(update={"picture_size": (1280, 720)}), rules=None)
+    newest = record(tmp_path, game, rules=None)
+    sessions, told = load_sessions(tmp_path, "mine")
+    assert len(sessions) == 2
+    assert told == [f"{older}: does not fit {newest}: a picture of another shape: 640x480 instead of 640x360; record anew"]
+
+
 def test_nothing_that_fits_is_nothing_to_learn_from(tmp_path: Path) -> None:
     record(tmp_path, rules=RULES_VERSION - 1)
     with pytest.raises(NothingToLearn, match="rules 1 instead of 2"):

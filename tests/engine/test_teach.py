@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -23,6 +24,7 @@ from engine.teach_folders import export, import_labels
 from engine.teach_guesses import boxes_of, propose, uncertainty, with_classes
 from engine.teach_motion import moving_boxes
 from engine.teach_sampling import LEAST_APART_S, SAME, difference, read_picture, sample, thumbnail
+from engine.teach_training import held_out
 from tests.support.teaching import PROFILE, SIZE, START_NS, Squares, blank, confirm_truth, recall, record
 
 
@@ -330,6 +332,35 @@ def test_grey_transparent_16_bit_and_turned_pictures_are_kept_as_what_everybody_
     written = [cv2.imread(str(path), cv2.IMREAD_UNCHANGED) for path in (tmp_path / "out" / "images").rglob("*.*")]
     assert {image.shape[2:] for image in written} == {(3,)}  # what the training reads
     assert len(written) == len(made) + 1
+
+
+def test_files_that_follow_one_another_stay_on_one_side(tmp_path: Path) -> None:
+    """Frames of a film, named in their order: each has a twin beside it."""
+    project = TeachProject(tmp_path / "w", PROFILE)
+    for part, first in (("one", 0), ("two", 10)):
+        for kind in ("images", "labels"):
+            (tmp_path / part / kind).mkdir(parents=True)
+        (tmp_path / part / "data.yaml").write_text(f"names: {json.dumps([c.name for c in PROFILE.classes])}")
+        for k in range(first, first + 10):
+            cv2.imwrite(str(tmp_path / part / "images" / f"frame_{k:03d}.png"), np.full((192, 320, 3), 10 * k, np.uint8))
+            (tmp_path / part / "labels" / f"frame_{k:03d}.txt").write_text("0 0.5 0.5 0.2 0.2")
+        assert import_labels(project, tmp_path / part).added == 10
+    grey = {p.id: int(cv2.imread(str(project.file(p.id)))[0, 0, 0]) for p in project.pictures()}  # type: ignore[index]
+    assert sorted(grey[one] // 10 for one in held_out(project.pictures())) == [16, 17, 18, 19]
+
+
+def test_where_a_model_finds_nothing_what_moved_stays_and_is_not_told_as_found(
+    taken: tuple[TeachProject, dict[str, Squares]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, _ = taken
+    propose(project)
+    before = {p.id: p.boxes for p in project.pictures()}
+    nothing = Detections(np.zeros((0, 4), np.float32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+    monkeypatch.setattr("engine.teach_guesses.open_detector", lambda *rest: SimpleNamespace(detect=lambda *rest: nothing))
+    assert str(propose(project, Path("first.onnx"))) == "boxes proposed in 0 pictures"
+    after = {p.id: p.boxes for p in project.pictures()}
+    assert {name: len(boxes) for name, boxes in after.items()} == {name: len(boxes) for name, boxes in before.items()}
+    assert any(before.values())
 
 
 def test_coco_of_roboflow_keeps_copies_of_one_picture_in_one_group(tmp_path: Path) -> None:

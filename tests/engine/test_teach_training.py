@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +34,19 @@ def test_else_the_last_part_of_each_session_is(sessions: str) -> None:
     for s in sessions:
         times = [p.time_s for p in pictures if p.session == s and p.id in kept]
         assert times == [16.0, 17.0, 18.0, 19.0]
+
+
+def test_a_training_that_goes_on_is_not_judged_by_what_it_learnt_from() -> None:
+    first = [blank(f"{s}{k:02d}", "confirmed", s, float(k)) for s in "ab" for k in range(20)]
+    kept = held_out(first)
+    learnt = {p.id for p in first} - kept
+    assert held_out(first, learnt) == kept
+    third = [*first, *(blank(f"c{k:02d}", "confirmed", "c", float(k)) for k in range(20))]
+    assert held_out(third) & learnt  # whole sessions are held out now
+    again = held_out(third, learnt)
+    assert not again & learnt
+    assert len(again) >= 4
+    assert held_out(first, {p.id for p in first}) == set()
 
 
 def test_too_few_pictures_are_refused_with_how_many_are_needed() -> None:
@@ -127,7 +139,12 @@ def test_stopped_it_keeps_what_was_learnt_and_goes_on_later(tmp_path: Path) -> N
     stopped = train_taught(tmp_path, PROFILE, epochs=4, should_stop=lambda: True, run_name="stopped")
     assert not stopped.complete
     assert stopped.weights.is_file()
+    ids = {p.id for p in project.pictures()}
+    learnt = set(read_card(stopped.weights.with_suffix(".json")).training["learnt"])
+    assert len(learnt) == stopped.trained_on
     said = WORK["teach"](lambda _: None, str(tmp_path), PROFILE.model_dump(mode="json"), epochs=1, resume=True, run_name="on")
     assert said.startswith("on/squares_detector.onnx: mAP50")
     assert TeachProject(tmp_path, PROFILE).state()["runs"] == ["stopped", "on"]
-    assert os.listdir(tmp_path / "models" / "detector" / "on")
+    on = newest_model(TeachProject(tmp_path, PROFILE))
+    assert on is not None
+    assert set(read_card(on.with_suffix(".json")).training["learnt"]) == learnt < ids

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from trainers.pressing import DUE, NEVER, Presser, PressRule, key_rule, pressed_ticks, unweighted
+from trainers.pressing import DUE, NEVER, Presser, PressRule, begun_ticks, key_rule, pressed_ticks, unweighted
 
 TICK_S = 0.05
 
@@ -21,6 +21,11 @@ def test_a_threshold_alone_presses_at_the_moment_and_rests() -> None:
     assert pressed_ticks(hazards, PressRule(0.5, 0.0), TICK_S).tolist() == [1, 2, 3, 5]
     assert pressed_ticks(hazards, PressRule(0.5, 0.0), TICK_S, scale=1.3).tolist() == [2, 3]
     assert not len(pressed_ticks(np.ones(100), NEVER, TICK_S))
+
+
+def test_what_is_held_begins_where_its_chance_rises_over_a_half() -> None:
+    assert begun_ticks(np.array([0.7, 0.6, 0.5, 0.2, 0.9, 0.9, 0.1, 0.51])).tolist() == [0, 4, 7]
+    assert not len(begun_ticks(np.zeros(0)))
 
 
 def test_a_small_chance_that_lasts_leads_to_a_press() -> None:
