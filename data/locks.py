@@ -212,6 +212,32 @@ def try_lock(file: IO[bytes]) -> bool:
     return True
 
 
+@contextlib.contextmanager
+def only_one(path: Path) -> Generator[bool]:
+    """Whether this process alone works behind the lock file ``path`` meanwhile. A folder that is missing is made; the lock, and a folder
+    that was made for it and into which nothing else came, are gone afterwards. One whose process died is free."""
+    made, alone = not path.parent.exists(), False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("ab") as file:
+            alone = try_lock(file) and _is_there(file, path)
+            yield alone
+    finally:
+        if alone:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                if made:
+                    path.parent.rmdir()
+
+
+def _is_there(file: IO[bytes], path: Path) -> bool:
+    """Whether an open file still is what lies at ``path``: its owner before may just have taken it away."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError:
+        return False
+
+
 def unlock(file: IO[bytes]) -> None:
     """Gives a lock back that ``try_lock`` took; closing the file does it too."""
     if sys.platform == "win32":

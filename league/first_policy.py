@@ -116,12 +116,15 @@ def make_first_policy(
 ) -> FirstPolicy:
     """Gather play, imitate it and write the policy to ``path`` (without suffix; its folder holds the epochs), then judge it.
 
-    Ctrl-C while learning keeps the last whole epoch, while judging the policy. Raises ImitationError when there is nothing to
+    Ctrl-C and ``stop`` while learning keep the last whole epoch, while judging the policy; before, they raise KeyboardInterrupt.
+    Raises ImitationError when there is nothing to
     learn from, CheckpointError when a policy is there already and is not to be resumed or does not fit, OSError.
     """
     if not resume and path.with_name(path.name + SUFFIX).exists():
         raise CheckpointError(f"{path}{SUFFIX}: is there already; go on with it by --resume, or name another --output")
     sequences, data = gather_play(settings, part_of(report, 0.0, PLAY_DONE), stop)
+    if stop():  # part of the play would be taken for other data
+        raise KeyboardInterrupt("stopped while play was gathered: nothing was changed")
     about = {
         "pilot_matches": settings.pilot_matches,
         "files": [{"name": f.name, "kind": f.kind, "frames": f.used} for f in data.files],

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from data.checkpoint import CARD_VERSION, CheckpointError, checkpoints, fit_tensors, keep_newest, load, newest_whole, read_card, save
+from data.locks import only_one
 from data.progress import Progress, Report, ignore
 from league.arena.last_standing_rules import RULES_VERSION
 from league.codec import HEAD_NAMES
@@ -42,6 +43,7 @@ ASK_BATCHES: Final = 16
 USUAL_BATCH: Final = 64
 """Frames in one step that the learning rate is meant for."""
 _REPORT_S: Final = 0.5
+_LOCK: Final = ".imitate.lock"
 _ROLE: Final = "pi_sup"
 _OPTIMISER: Final = "optimiser/"
 _AT_ONCE: Final = 65_536
@@ -191,6 +193,22 @@ def imitate(
     CheckpointError when a resumed run had other data or settings, or files of other work bear the names of this one's, OSError.
     """
     _refuse_others(run_dir, name)
+    with only_one(run_dir / _LOCK) as alone:
+        if not alone:
+            raise ImitationError(f"{run_dir}: another process is learning there; stop it, or name another folder")
+        return _imitate(sequences, settings, run_dir, name, report, stop, resume, about)
+
+
+def _imitate(
+    sequences: Sequence[TrajectorySequence],
+    settings: ImitationSettings,
+    run_dir: Path,
+    name: str,
+    report: Report,
+    stop: Callable[[], bool],
+    resume: bool,
+    about: Mapping[str, Any] | None,
+) -> ImitationResult:
     run = _Run(frames_of(sequences), settings)
     card = _card(run, about or {})
     notes: list[str] = []

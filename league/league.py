@@ -72,6 +72,8 @@ def run_league(
     store = LeagueStore(output_dir)
     if store.is_used and not resume:
         raise StoreError(f"{output_dir}: a league is there already; go on with it by --resume, or name another folder")
+    if not store.is_used and (store.metrics.path.exists() or any(output_dir.glob("checkpoint_iteration_*"))):
+        raise StoreError(f"{output_dir}: a policy was refined there, whose files this would write into; name another folder")
     with store.writing():
         league = _League(run, store, runner_for)
         try:

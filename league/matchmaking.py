@@ -133,7 +133,7 @@ class Learner:
     asked: dict[str, float] = field(default_factory=dict[str, float])
     """Matches asked for, by branch: sums of shares."""
     seen: dict[str, int] = field(default_factory=dict[str, int])
-    """Matches as they were played, by branch."""
+    """Matches as they were dealt, by branch."""
 
 
 @dataclass(slots=True)

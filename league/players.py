@@ -27,6 +27,8 @@ PERSON: Final = "person"
 SUFFIX: Final = ".safetensors"
 _HELD_OUT: Final = 7_000_000_000
 """Worlds that policies are judged in begin here: far from those they learn from."""
+_ANEW: Final = 2**60
+"""And here those in which what was chosen by such judgements is judged once more, whatever seed and number of matches they had."""
 _WORLDS_AT_ONCE: Final = 512
 
 
@@ -118,16 +120,18 @@ def judge(
     seed: int = 0,
     report: Report = ignore,
     stop: Callable[[], bool] = lambda: False,
+    anew: bool = False,
 ) -> list[Versus]:
     """``matches`` matches of the policy among ``ships - 1`` pilots of each kind, in worlds that nothing is learnt from.
 
-    All kinds are met in the same worlds, and so are all policies judged with one ``seed``. Ctrl-C or ``stop`` ends it: kinds
-    that are not through are left out. Raises PlayerError for an unknown pilot or fewer than one match.
+    All kinds are met in the same worlds, and so are all policies judged with one ``seed``; ``anew``: in worlds that no judgement without
+    it has. ``stop`` ends it: kinds that are not through are left out. Raises PlayerError for an unknown pilot or fewer than one match.
     """
     unknown = sorted(set(opponents) - set(PILOTS))
     if unknown or matches < 1:
         raise PlayerError(f"judging: {matches} matches against {', '.join(opponents)}; use 1 or more, against {', '.join(PILOTS)}")
     found: list[Versus] = []
+    first_world = (_ANEW if anew else _HELD_OUT) + seed * matches
     for number, name in enumerate(opponents):
         scores: list[NDArray[Any]] = []
         firsts: list[NDArray[Any]] = []
@@ -136,7 +140,7 @@ def judge(
                 return found
             count = min(_WORLDS_AT_ONCE, matches - start)
             report(Progress("plays the pilots", (number + start / matches) / len(opponents), message=name))
-            score, first = _play(PolicyPlayer(network, seed * 97 + number + start), name, _HELD_OUT + seed * matches + start, count, ships)
+            score, first = _play(PolicyPlayer(network, seed * 97 + number + start), name, first_world + start, count, ships)
             scores.append(score)
             firsts.append(first)
         above, won = float(np.concatenate(scores).mean()), float(np.concatenate(firsts).mean())

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from league.players import SUFFIX, PlayerError
-from league.runs import LEAGUES, MODELS
+from league.runs import LEAGUES, MODELS, league_folders
 
 
 def find_policy(workspace: Path, name: str, resolve: Callable[[str], Path]) -> Path:
     """The policy ``name`` means, without suffix: a path (``resolve`` says from where), else ``models/league/NAME`` (its run or
-    ``RUN/pi_sup``), else a name of the newest run that has it, else a snapshot (``LEAGUE/ID``, or ``ID`` of the newest league).
+    ``RUN/pi_sup``), else a name of the newest run that has it, else a snapshot (``LEAGUE/ID``, or ``ID`` of the league that was
+    played last of those that have it).
 
     Raises PlayerError that says what there is.
     """
@@ -29,11 +30,11 @@ def find_policy(workspace: Path, name: str, resolve: Callable[[str], Path]) -> P
         if len(found) == 1:
             return found[0]
     if not run:
-        named = _newest([*workspace.glob(f"{MODELS}/*/{bare}{SUFFIX}")]) or _newest(
-            [*workspace.glob(f"{LEAGUES}/*/snapshots/{bare}{SUFFIX}")]
-        )
-        if named is not None:
+        if (named := _newest([*workspace.glob(f"{MODELS}/*/{bare}{SUFFIX}")])) is not None:
             return named
+        for league in reversed(league_folders(workspace)):
+            if _file(snapshot := league / "snapshots" / bare).is_file():
+                return snapshot
     raise PlayerError(f"{name}: neither a scripted pilot (expert, novice, random) nor a policy; {_told(workspace)}")
 
 

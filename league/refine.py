@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from data.checkpoint import CheckpointError, read_card, save
+from data.locks import only_one
 from data.progress import Progress, Report, ignore
 from league import replay as replays
 from league.arena.last_standing_pilots import PILOTS
@@ -43,6 +44,7 @@ from league.warm_up import warm_up
 
 KEPT_CHECKPOINTS: Final = 2
 METRICS: Final = "metrics.jsonl"
+_LOCK: Final = ".refine.lock"
 _ROLE: Final = "pi_rl"
 """In the card of the policy."""
 _REPORT_S: Final = 0.5
@@ -86,9 +88,10 @@ def refine(
     """Refine the policy ``supervised`` (a file without suffix) and write it to ``run_dir/name``.
 
     Written is the policy of the best evaluation (``RefineResult.kept``), or without evaluations the last. ``stop`` is asked
-    between iterations; what was learnt is kept then. Ctrl-C ends at once: the last checkpoint is kept. Raises
-    CheckpointError when a policy does not fit or a resumed run had other settings, RefineError when there is a run already and
-    ``resume`` is not asked for or another policy bears the name, RunnerError when actors keep dying, OSError.
+    between iterations and while it is looked at; what was learnt is kept then, and a look that was cut short is due again. Ctrl-C ends at
+    once: the last checkpoint is kept. Raises CheckpointError when a policy does not fit or a resumed run had other settings, RefineError
+    when there is a run already and ``resume`` is not asked for, another process is at work there or another policy bears the name,
+    RunnerError when actors keep dying, OSError.
     """
     settings = settings or RefineSettings()
     if not resume and refinements(run_dir):
@@ -98,16 +101,19 @@ def refine(
     _refuse_other(run_dir / name)
     load_policy(supervised)  # one that does not fit is told before anything is compiled
     warm_up(report)
-    run = _Run(supervised, settings, run_dir, name)
-    try:
-        if resume:
-            run.resume()
-        else:
-            run._forget_metrics()
-        interrupted = run.work(report, stop)
-        return run.result(interrupted)
-    finally:
-        run.runner.close()
+    with only_one(run_dir / _LOCK) as alone:
+        if not alone:
+            raise RefineError(f"{run_dir}: another process is refining there; stop it, or name another folder")
+        run = _Run(supervised, settings, run_dir, name)
+        try:
+            if resume:
+                run.resume()
+            else:
+                run._forget_metrics()
+            interrupted = run.work(report, stop)
+            return run.result(interrupted)
+        finally:
+            run.runner.close()
 
 
 def _refuse_other(path: Path) -> None:
@@ -153,32 +159,38 @@ class _Run:
     # the loop
 
     def work(self, report: Report, stop: Callable[[], bool]) -> bool:
-        """Iterations until it is done, or stopped (True)."""
+        """Iterations until it is done, or stopped (True). A look that was stopped half-way is due again when the run goes on."""
         self.run_dir.mkdir(parents=True, exist_ok=True)
-        counters, every = self.counters, self.settings.evaluate_every
+        counters = self.counters
         try:
-            if every and not counters.evaluations:
-                self._evaluate(report, stop)
-            while (share := self._share_done()) < 1:
+            while True:
+                share = self._share_done()
+                if self._look_is_due(at_end=share >= 1) and not self._evaluate(report, stop):
+                    self._checkpoint()
+                    return True
+                if share >= 1:
+                    break
+                if counters.iteration and counters.iteration % self.settings.checkpoint_every == 0:
+                    self._checkpoint()
                 if stop():
                     self._checkpoint()
                     return True
                 self._tell(report, share)
                 self._iterate()
-                if every and counters.iteration % every == 0:
-                    self._evaluate(report, stop)
-                if counters.iteration % self.settings.checkpoint_every == 0:
-                    self._checkpoint()
-            if every and (not counters.evaluations or counters.evaluations[-1].iteration != counters.iteration):
-                self._evaluate(report, stop)
             self._checkpoint()
-            self._judge_best(report, stop)
+            if not self._judge_best(report, stop):
+                return True
         except KeyboardInterrupt:
             kept = f"what was learnt until iteration {self.saved} is kept" if self.saved >= 0 else "nothing was kept yet"
             self.notes.append(f"interrupted in iteration {counters.iteration + 1}; {kept}")
             return True
         report(Progress("done", 1.0, 0.0, run_dir=str(self.run_dir)))
         return False
+
+    def _look_is_due(self, *, at_end: bool) -> bool:
+        """Before the first iteration, every so often and at the end, once each."""
+        every, iteration, looks = self.settings.evaluate_every, self.counters.iteration, self.counters.evaluations
+        return bool(every) and (not looks or ((at_end or iteration % every == 0) and looks[-1].iteration != iteration))
 
     def _share_done(self) -> float:
         if self.settings.minutes:
@@ -239,35 +251,36 @@ class _Run:
         row["losses"] = {key: float(np.mean([p[key] for p in parts])) for key in (parts[0] if parts else ())}
         self.journal.append([row])
 
-    def _evaluate(self, report: Report, stop: Callable[[], bool]) -> None:
-        """Against the pilots; one that was stopped half-way is forgotten."""
+    def _evaluate(self, report: Report, stop: Callable[[], bool]) -> bool:
+        """Against the pilots; False when it was stopped half-way, and is forgotten."""
         counters, settings = self.counters, self.settings
         told = Progress(f"evaluates after iteration {counters.iteration}", self._share_done(), run_dir=str(self.run_dir))
         report(told)
         versus = judge(self.learner.network, matches=settings.evaluate_matches, ships=settings.ships, seed=settings.seed, stop=stop)
         found = Evaluation(counters.iteration, counters.frames, counters.seconds, tuple(versus))
         if len(versus) < len(PILOTS):
-            return
+            return False
         if counters.iteration and found.score > max((one.score for one in counters.evaluations if one.iteration), default=-1.0):
             self.best = _Best(counters.iteration, self.learner.weights())
         counters.evaluations.append(found)
         self.journal.append([{"evaluation": found.to_json()}])
+        return True
 
-    def _judge_best(self, report: Report, stop: Callable[[], bool]) -> None:
-        """Anew, in other worlds: the best of many looks had luck in those it was chosen by."""
+    def _judge_best(self, report: Report, stop: Callable[[], bool]) -> bool:
+        """Anew, in other worlds: the best of many looks had luck in those it was chosen by. False when it was stopped."""
         if self.best is None:
-            return
+            return True
         settings, iteration = self.settings, self.best.iteration
         report(Progress(f"plays anew what iteration {iteration} had learnt", 1.0, run_dir=str(self.run_dir)))
-        versus = judge(
-            network_of(self.best.weights), matches=settings.evaluate_matches, ships=settings.ships, seed=settings.seed + 1, stop=stop
-        )
+        best, matches, ships = network_of(self.best.weights), settings.evaluate_matches, settings.ships
+        versus = judge(best, matches=matches, ships=ships, seed=settings.seed, stop=stop, anew=True)
         if len(versus) < len(PILOTS):
             self.notes.append("stopped while it played anew; --resume does that again")
-            return
+            return False
         chosen = next(one for one in self.counters.evaluations if one.iteration == iteration)
         self.kept = Evaluation(iteration, chosen.frames, chosen.seconds, tuple(versus))
         self.journal.append([{"kept": self.kept.to_json()}])  # behind the last checkpoint: cut off when the run goes on
+        return True
 
     # what is kept
 

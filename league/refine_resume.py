@@ -73,6 +73,8 @@ def begun(
         known = {field.name for field in fields(RefineSettings)} - {"frozen"}
         if "iterations" in changed:
             told["minutes"] = 0.0
+        if changed.get("runner", "ray") != "ray":
+            told["address"] = ""
         told = {name: value for name, value in told.items() if name in known} | dict(changed)
         names = {*told["opponents"]} - _BUILT_IN
         frozen = {name: policy_with(run_dir, workspace, hashes[name], name) if name in hashes else find(name) for name in sorted(names)}

@@ -24,7 +24,7 @@ SELF: Final = "self"
 """A match of the learner with itself, in which all seats learn."""
 
 
-COURSE: Final = ("iterations", "minutes", "evaluate_every", "evaluate_matches", "runner")
+COURSE: Final = ("iterations", "minutes", "evaluate_every", "evaluate_matches", "runner", "address")
 """Settings that may be others when a run goes on; without being asked they are as before."""
 
 
@@ -118,7 +118,7 @@ class RefineSettings:
 
     def fixed(self) -> dict[str, Any]:
         """What a resumed run must have alike, as plain values: all but how long, how often it tells and where files are."""
-        free = {*COURSE, "checkpoint_every", "address", "frozen"}
+        free = {*COURSE, "checkpoint_every", "frozen"}
         told = {name: value for name, value in asdict(self).items() if name not in free}
         return {**told, "opponents": list(self.opponents), "frozen": sorted(self.frozen)}
 

@@ -179,7 +179,8 @@ def make_report(
     elo: EloSettings | None = None,
     samples: int = 200,
 ) -> Report:
-    """The report of a league's folder or state file; ``matches`` names another file of matches, and ``league`` None has those alone.
+    """The report of a league's folder or state file; ``matches`` names another file of matches, and ``league`` None has those alone
+    (and what lies beside them).
 
     ``elo``: without, the state's settings, or the defaults. Raises StoreError when there is neither a state nor matches to read.
     """
@@ -203,8 +204,9 @@ def make_report(
     notes += found.notes
     if makers and elo in (None, run.elo):
         _compare(found, makers, live, notes)
-    metrics = _metrics_of(path.parent / METRICS, notes)
-    judged = _Judged(_evaluated(path.parent / EVALUATION, makers, notes), _best_responses(path.parent / BEST_RESPONSE, makers, notes))
+    beside = folder or path.parent
+    metrics = _metrics_of(beside / METRICS, notes)
+    judged = _Judged(_evaluated(beside / EVALUATION, makers, notes), _best_responses(beside / BEST_RESPONSE, makers, notes))
     return _report(found, makers, told, notes, metrics, judged, samples)
 
 

@@ -232,7 +232,7 @@ def page(report: Report, plots: dict[str, str]) -> str:
     proxies = [
         [
             x.player,
-            *(x.found.worst, *(f"{v:.3f}" for v in x.found.payoff), f"{x.found.games:g}"),
+            *(x.found.worst, *(f"{v:.3f}" if x.found.worst else "" for v in x.found.payoff), f"{x.found.games:g}" if x.found.worst else ""),
             *(x.found.newest_worst, *(f"{v:.3f}" if x.found.newest_worst else "" for v in x.found.newest), x.source),
         ]
         for x in report.proxies

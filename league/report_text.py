@@ -67,10 +67,11 @@ def _share(payoff: Interval) -> str:
 
 def _proxy(proxy: Proxy) -> str:
     found = proxy.found
-    if not found.worst:
-        return f"exploitability of {proxy.player}: no snapshot at least two old has met it"
-    told = f"exploitability of {proxy.player}: least against {found.worst}, {_share(found.payoff)} of {found.games:g} games"
-    told += f" ({proxy.source})"
+    told = f"exploitability of {proxy.player}: "
+    if found.worst:
+        told += f"least against {found.worst}, {_share(found.payoff)} of {found.games:g} games ({proxy.source})"
+    else:
+        told += "no snapshot at least two old has met it"
     if found.newest_worst:
         told += f"; of the newest, apart, against {found.newest_worst}: {_share(found.newest)}"
     left = len(found.unplayed) - _MOST_UNPLAYED

@@ -150,11 +150,11 @@ class Rewatch:
             if not left:
                 return None
             number = min(left, key=lambda number: left[number])
-            return Chosen(
-                number, f"the closest: the winner had {left[number]:.0f} hit points left" if left[number] else "the closest: a draw"
-            )
+            drawn = left[number] < 0
+            return Chosen(number, "the closest: a draw" if drawn else f"the closest: the winner had {left[number]:.0f} hit points left")
         longest = max(rows, key=lambda row: (list(row["placements"]).count(min(row["placements"])), row.get("steps", 0)))
-        return Chosen(int(longest["match"]), f"the longest: {longest.get('steps', 0) / 20:.0f} s")
+        drawn = list(longest["placements"]).count(min(longest["placements"])) > 1
+        return Chosen(int(longest["match"]), f"{'a draw' if drawn else 'the longest'}: {longest.get('steps', 0) / 20:.0f} s")
 
     def _readable(self, number: int) -> KeptMatch | None:
         try:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from data import checkpoint
 from data.checkpoint import CARD_VERSION, CheckpointError
 from data.files import replace_path, set_aside, sync_folder, write_whole
-from data.locks import try_lock
+from data.locks import only_one
 from league.imitate import made_for
 
 FORMAT_VERSION: Final = 1
@@ -223,23 +223,12 @@ class LeagueStore:
     def writing(self) -> Iterator[None]:
         """Held by the one process that writes; the system frees it when that dies. Raises StoreError when another has it.
 
-        When nothing came of it, no league and no part of one, what was made for it is taken away again.
+        When nothing came of it, no league and no part of one, the folder that was made for it is gone afterwards.
         """
-        made, lock = not self.folder.exists(), self.folder / _LOCK
-        self.folder.mkdir(parents=True, exist_ok=True)
-        held = False
-        try:
-            with lock.open("ab") as file:
-                held = try_lock(file)
-                if not held:
-                    raise StoreError(f"{self.folder}: another process is running this league; stop it, or name another folder")
-                yield
-        finally:
-            if held and not self.is_used and not (self.folder / _SNAPSHOTS).exists():
-                with contextlib.suppress(OSError):
-                    lock.unlink()
-                    if made:
-                        self.folder.rmdir()
+        with only_one(self.folder / _LOCK) as alone:
+            if not alone:
+                raise StoreError(f"{self.folder}: another process is running this league; stop it, or name another folder")
+            yield
 
     # state
 

@@ -24,6 +24,8 @@ from league.trajectories import TrajectorySequence
 
 _PARTS: Final = 10_000
 """Of a core, that Ray counts in."""
+_UNKNOWN: Final = object()
+"""What an actor may have been told."""
 
 
 class _Put(NamedTuple):
@@ -50,11 +52,16 @@ class _RayActor:
         """Nothing is known of the actor any more."""
         self._hello: Any = self.actor.ready.remote()
         self._rolling: Any = None
+        self._forget()
+
+    def _forget(self) -> None:
         self._players: dict[str, tuple[Any, int]] = {}
-        self._reference: Any = None
+        self._reference: Any = _UNKNOWN
 
     def send(self, posted: Posted, serial: int, before: Sequence[Match | None] | None) -> None:
         told = posted.told
+        if before is not None:  # Ray may have started it anew meanwhile, and asks that one: it is told all that it needs
+            self._forget()
         new = {player: ((held.ref,), version) for player, (held, version) in told.players.items() if self._is_new(player, held)}
         reference = None if told.reference is self._reference else (told.reference and told.reference.ref,)
         self._players.update(told.players)

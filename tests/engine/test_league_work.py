@@ -89,6 +89,18 @@ def test_an_imitation_goes_on_with_the_same_play(root: Path) -> None:
     assert text.startswith("2 epochs")
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_imitation_that_is_stopped_while_pilots_play_says_so_and_changes_nothing(resume: bool, root: Path) -> None:
+    """Not that its data are others, or none."""
+    folder = Path(folder_of(root, f"models/league/s{resume:d}"))
+    if resume:
+        imitate(lambda progress: None, str(root), str(folder), pilot_matches=2, judge_matches=0, hidden=16, epochs=1, seed=2)
+    before = {path.name: path.read_bytes() for path in folder.rglob("*")}
+    with pytest.raises(KeyboardInterrupt, match="stopped while play was gathered: nothing was changed"):
+        imitate(stopping_at(2), str(root), str(folder), resume=resume, pilot_matches=2, judge_matches=0, hidden=16, epochs=2, seed=2)
+    assert {path.name: path.read_bytes() for path in folder.rglob("*")} == before
+
+
 def test_what_there_is_not_is_said(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="make one with secondseat league imitate"):
         league(lambda progress: None, str(tmp_path), folder_of(tmp_path, "league/x"))

@@ -36,12 +36,14 @@ class Near:
     def begin_anew(self) -> None:
         self.server = RolloutServer(self.settings, lambda held: held)
         self.known: dict[str, Any] = {}
-        self.reference: Any = None
+        self.reference: Any = object()
 
     def dies(self) -> bool:
         return self.dice is not None and self.dice.random() < self.often
 
     def send(self, posted: Posted, serial: int, before: Sequence[Match | None] | None) -> None:
+        if before is not None:
+            self.known, self.reference = {}, object()
         new = {p: ((held,), version) for p, (held, version) in posted.told.players.items() if self.known.get(p) is not held}
         reference = None if posted.told.reference is self.reference else (posted.told.reference,)
         self.known |= {player: held for player, (held, _) in posted.told.players.items()}
@@ -83,6 +85,9 @@ def test_actors_that_die_all_the_time_play_the_same(monkeypatch: pytest.MonkeyPa
             runner.set_weights("a", weights_of(network(i)), i)
             runner.set_reference(weights_of(network(i // 4)))
         same(alone.collect(mine, 16), apart.collect(theirs, 16))
+        if i % 3 == 2:  # a learner is reset; nobody's weights are new, and who comes in its place lacks them all
+            assert alone.drop() == apart.drop()
+            same(alone.collect(mine, 16), apart.collect(theirs, 16))
     assert apart.restarts > 10
     assert alone.drop() == apart.drop()
 

@@ -32,7 +32,7 @@ def no_runner(run: LeagueRun) -> FakeRunner:
 
 def files_of(folder: Path) -> set[str]:
     """But for the lock."""
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != ".league.lock"}
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 # as far and by the runner that were last asked for

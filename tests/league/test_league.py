@@ -423,3 +423,12 @@ def test_progress_has_all_that_a_pane_shows(pi_sup: Path, tmp_path: Path, monkey
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["matches"] == last.matches
     assert summary["interrupted"] is False
+
+
+@pytest.mark.parametrize("left", ["metrics.jsonl", "checkpoint_iteration_4.safetensors"])
+def test_a_league_does_not_begin_where_a_policy_was_refined(left: str, pi_sup: Path, tmp_path: Path) -> None:
+    """Its rows among those of the refinement would end that for good."""
+    (tmp_path / left).write_text("{}\n")
+    with pytest.raises(StoreError, match="a policy was refined there"):
+        run_league(small(pi_sup), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [left]

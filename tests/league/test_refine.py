@@ -136,7 +136,7 @@ def test_it_is_evaluated_before_between_and_after_in_the_same_worlds(
     monkeypatch.setattr("league.refine.judge", judge)
     made = refine(supervised, replace(SETTINGS, iterations=3, evaluate_every=2, evaluate_matches=5), tmp_path)
     assert [e.iteration for e in made.evaluations] == [0, 2, 3]
-    assert asked == [{"matches": 5, "ships": 4, "seed": 0}] * 3 + [{"matches": 5, "ships": 4, "seed": 1}]
+    assert asked == [{"matches": 5, "ships": 4, "seed": 0}] * 3 + [{"matches": 5, "ships": 4, "seed": 0, "anew": True}]
     assert made.evaluations[0].frames == 0 < made.evaluations[1].frames < made.frames
     assert "against 3 expert: ranks above one of them 0.300" in made.text()
     assert json.loads(json.dumps(made.to_json()))["evaluations"][2]["versus"][0]["payoff"]["value"] == 0.3
@@ -196,9 +196,9 @@ def test_stopped_while_it_plays_anew_it_says_so_and_resuming_does_that_again(
     settings = replace(SETTINGS, iterations=1, evaluate_every=1)
     judged_as(monkeypatch, 0.9, 0.2)
     whole = refine_module.judge
-    monkeypatch.setattr("league.refine.judge", lambda network, **how: [] if how["seed"] else whole(network, **how))
+    monkeypatch.setattr("league.refine.judge", lambda network, **how: [] if how.get("anew") else whole(network, **how))
     made = refine(supervised, settings, tmp_path)
-    assert (made.kept, made.given) == (None, 1)
+    assert (made.kept, made.given, made.interrupted) == (None, 1, True)
     assert any("stopped while it played anew; --resume does that again" in note for note in made.notes)
     judged_as(monkeypatch, 0.3)
     again = refine(supervised, settings, tmp_path, resume=True)
@@ -254,9 +254,43 @@ def test_schedules_go_by_fresh_frames_however_often_they_are_learnt_from(supervi
 def test_an_evaluation_that_is_stopped_half_way_chooses_nothing(supervised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("league.refine.judge", lambda network, **how: [])
     made = refine(supervised, replace(SETTINGS, iterations=2, evaluate_every=1), tmp_path)
-    assert (made.evaluations, made.kept) == ((), None)
+    assert (made.iterations, made.evaluations, made.kept, made.interrupted) == (0, (), None, True)
     assert (tmp_path / "pi_rl.safetensors").exists()
     assert not list(tmp_path.glob("best_*.npz"))
+
+
+@pytest.mark.parametrize("look", [1, 3])
+def test_a_look_that_was_cut_short_is_taken_when_the_run_goes_on(
+    look: int, supervised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the best of the looks might be another one; the last look is no end either."""
+    settings, scores = replace(SETTINGS, iterations=3, evaluate_every=1, checkpoint_every=2), (0.9, 0.6, 0.2, 0.5, 0.55)
+    judged_as(monkeypatch, *scores)
+    whole = refine(supervised, settings, tmp_path / "whole")
+    judged_as(monkeypatch, *scores[:look])
+    before, looks = refine_module.judge, iter(range(look))
+    monkeypatch.setattr("league.refine.judge", lambda network, **how: before(network, **how) if next(looks, None) is not None else [])
+    made = refine(supervised, settings, tmp_path / "parts")
+    assert (made.interrupted, made.iterations, len(made.evaluations)) == (True, look, look)
+    judged_as(monkeypatch, *scores[look:])
+    again = refine(supervised, settings, tmp_path / "parts", resume=True)
+    assert [one.score for one in again.evaluations] == [one.score for one in whole.evaluations]
+    assert (again.interrupted, again.given) == (False, 1)
+    given, wanted = (checkpoint.load(tmp_path / place / "pi_rl").tensors for place in ("parts", "whole"))
+    assert all(np.array_equal(values, wanted[name]) for name, values in given.items())
+
+
+def test_two_never_refine_in_one_folder(supervised: Path, tmp_path: Path) -> None:
+    def again(progress: Progress) -> None:
+        if progress.stage.startswith("iteration"):
+            with pytest.raises(RefineError, match="another process is refining there"):
+                refine(supervised, SETTINGS, tmp_path, resume=True)
+            told.append(progress.stage)
+
+    told: list[str] = []
+    assert refine(supervised, SETTINGS, tmp_path, again).iterations == 4
+    assert told
+    assert not list(tmp_path.glob(".*lock"))
 
 
 def test_matches_take_turns_and_frozen_policies_fly(supervised: Path, tmp_path: Path) -> None:

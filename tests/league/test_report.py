@@ -15,7 +15,7 @@ import pytest
 from league.payoff import PayoffSettings
 from league.ratings import Counts, EloSettings, wilson
 from league.report import make_report, summary_of
-from league.report_plots import draw_plots
+from league.report_plots import draw_plots, page
 from league.results import count_matches
 from league.store import StoreError
 
@@ -250,6 +250,29 @@ def test_exploitability_leaves_the_newest_snapshot_apart(tmp_path: Path) -> None
     assert judged.found.unplayed == ("main_exploiter-1@1", "main-1@1")
     many = dataclasses.replace(report, proxies=(proxy._replace(found=proxy.found._replace(unplayed=tuple("abcdefgh"))),))
     assert "never met: a, b, c, d, e and 3 more" in many.text()
+
+
+def test_where_nobody_is_old_enough_the_newest_are_told_all_the_same(tmp_path: Path) -> None:
+    report = make_report(None, matches_file(tmp_path, [match("main-1", "main-1@0", 1.0)] * 300 + [match("main-1", "main-1@0", 0.0)] * 100))
+    (proxy,) = report.proxies
+    assert not proxy.found.worst
+    line = next(line for line in report.text().splitlines() if "exploitability of main-1" in line)
+    assert line.startswith("exploitability of main-1: no snapshot at least two old has met it; of the newest, apart, against main-1@0: ")
+    row = page(report, {}).split("Exploitability")[1].split("</tr>")[1]
+    assert "<td>0.500</td>" not in row
+    assert "<td>main-1@0</td><td>0.750</td>" in row
+
+
+def test_what_was_judged_lies_beside_the_league_wherever_its_matches_are(tmp_path: Path) -> None:
+    played = [match("main-1", f"main-1@{k}", 1.0) for k in range(4)]
+    for place, games in (("home", 4), ("elsewhere", 8)):
+        (tmp_path / place).mkdir()
+        matches_file(tmp_path / place, played)
+        evaluated = [match("main-1", "main-1@0", 0.0)] * games
+        (tmp_path / place / "evaluation.jsonl").write_text("".join(json.dumps(row) + "\n" for row in evaluated))
+    foreign = tmp_path / "elsewhere" / "matches.jsonl"
+    (of_league,), (alone,) = make_report(tmp_path / "home", foreign).proxies, make_report(None, foreign).proxies
+    assert [(one.source, one.found.games) for one in (of_league, alone)] == [("evaluation", 4), ("evaluation", 8)]
 
 
 def test_payoffs_forget_as_the_live_ones_do() -> None:

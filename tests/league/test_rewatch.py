@@ -22,7 +22,7 @@ from league.moves import KEPT_EVERY, KeptMatch, MovesError, pack_moves, unpack_m
 from league.network import ActorCritic
 from league.report import make_report
 from league.report_matches import show_matches, with_matches
-from league.rewatch import Rewatch, RewatchError
+from league.rewatch import Chosen, Rewatch, RewatchError
 from league.rollout import Actor, Match, RolloutSettings, world_seed
 from league.runners.base import weights_of
 from league.store import LeagueStore, read_journal
@@ -206,8 +206,18 @@ def test_the_chosen_matches(league: Path) -> None:
     longest = found.choose("closest", ratings)
     assert longest is not None
     assert longest.why.startswith("the longest: ")
+    row = next(iter(found.rows.values()))
+    row["placements"] = [1.5, 1.5, 3.0]
+    assert found.choose("closest", ratings) == Chosen(int(row["match"]), f"a draw: {row['steps'] / 20:.0f} s")
     found.rows.clear()
     assert [found.choose(pick, ratings) for pick in ("closest", "upset", "latest")] == [None] * 3
+
+
+def test_a_shared_first_place_is_the_closest_of_all_and_called_a_draw(league: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("league.rewatch._left_of_winners", lambda kept: {k.match: -1.0 if i else 0.3 for i, k in enumerate(kept)})
+    chosen = Rewatch(league).choose("closest", {})
+    assert chosen is not None
+    assert chosen.why == "the closest: a draw"
 
 
 def test_a_whole_match_of_pilots_needs_no_state_and_its_moves_are_small(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from data.locks import identity
 from league.live import LIVE, LiveFile, progress_from_json, progress_to_json, read_live
+from league.players import PlayerError
+from league.policy_files import find_policy
 from league.report import make_report, summary_of
 from league.runs import RunRow, imitated, league_folders, list_runs, metrics_rows, newest_rows
 from tests.support.leagues import WHEN_S, keep_imitation, keep_league, keep_refinement, moment, some
@@ -26,6 +28,27 @@ def test_a_moment_survives_its_file() -> None:
     assert np.array_equal(back.games, told.games)
     plain = {"payoffs": None, "games": None}
     assert {**asdict(back), **plain} == {**asdict(told), **plain}
+
+
+def test_a_snapshot_without_its_league_is_of_the_one_played_last_that_has_it(tmp_path: Path) -> None:
+    """Not of whichever file is youngest."""
+
+    def snapshot(league: str, name: str, at_s: float) -> None:
+        path = tmp_path / "league" / league / "snapshots" / f"{name}.safetensors"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+        os.utime(path, (at_s, at_s))
+
+    for league, played_s in (("last", 300.0), ("first", 100.0)):
+        snapshot(league, "main-1@2", 50.0 if league == "last" else 90.0)
+        (tmp_path / "league" / league / "league_state.json").write_text("{}")
+        os.utime(tmp_path / "league" / league / "league_state.json", (played_s, played_s))
+    snapshot("first", "main-1@4", 90.0)
+    for name, league in (("main-1@2", "last"), ("main-1@4", "first"), ("first/main-1@2", "first")):
+        found = find_policy(tmp_path, name, lambda text: tmp_path / text)
+        assert found == tmp_path / "league" / league / "snapshots" / name.rpartition("/")[2]
+    with pytest.raises(PlayerError, match=r"main-1@9: neither a scripted pilot .* nor a policy; there are first/main-1@2, "):
+        find_policy(tmp_path, "main-1@9", lambda text: tmp_path / text)
 
 
 def test_the_file_tells_who_runs_it_and_how_it_ended(tmp_path: Path) -> None:

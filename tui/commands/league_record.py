@@ -11,7 +11,7 @@ from tui.commands.invocation import UsageError, say, say_json, settings_of, show
 from tui.commands.league_options import one_thread, policy, stoppable_work
 from tui.commands.options import For, Json, Look, Seed, seconds_of
 
-_PLAYERS = "the demonstrator, then three opponents: expert, novice, random or a policy; without: pi_sup among experts"
+_PLAYERS = "the demonstrator, then three opponents: expert, novice, random or a policy; without: pi_sup among two experts and a novice"
 _USUAL = ("pi_sup", "expert", "expert", "novice")
 
 
