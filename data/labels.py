@@ -292,36 +292,6 @@ def _followed(target: Target, steps: Steps, first: int, last: int) -> NDArray[np
     return ids[first:last]
 
 
-def resolve(labels: Iterable[Label]) -> list[Label]:
-    """One label per window, by start: each field from the highest source that says something of it; of one source
-    the later word holds. The result's ``source`` is the highest that spoke."""
-    ordered = sorted(enumerate(labels), key=lambda item: (SOURCES.index(item[1].source), item[0]))
-    spoken: dict[tuple[int, int], dict[LabelSource, dict[str, Any]]] = {}
-    for _, label in ordered:
-        of_window = spoken.setdefault(label.window, {})
-        if label.withdrawn:
-            of_window.pop(label.source, None)
-            continue
-        values = of_window.setdefault(label.source, {})
-        said = label.model_dump(exclude_none=True, exclude_defaults=True)
-        if "target" in said or label.no_target:
-            values.pop("target", None)
-            values.pop("no_target", None)
-        values.update(said)
-    return [Label.model_validate(_merged(by_source)) for _, by_source in sorted(spoken.items()) if by_source]
-
-
-def _merged(by_source: dict[LabelSource, dict[str, Any]]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for source in SOURCES:
-        said = by_source.get(source, {})
-        if "target" in said or "no_target" in said:
-            values.pop("target", None)
-            values.pop("no_target", None)
-        values.update(said)
-    return values
-
-
 def find_target(target: Target, tracks: Tracks, class_names: tuple[str, ...], min_overlap: float = 0.3) -> int:
     """The id of the track that ``target`` means: of its class, with the largest overlap (intersection over union).
 

@@ -20,6 +20,7 @@ from data.labels import (
     LABELS_NAME,
     Label,
     LabelSource,
+    ModeStretch,
     Target,
     TargetStretch,
     append,
@@ -27,7 +28,6 @@ from data.labels import (
     mode_stretches,
     modes_at,
     read,
-    resolve,
     say,
     set_mode,
     target_stretches,
@@ -62,34 +62,25 @@ def test_a_line_that_was_cut_off_costs_only_itself(tmp_path: Path) -> None:
     assert read(tmp_path) == ([*labels[:2], labels[0]], 1)
 
 
-def test_human_beats_vlm_beats_rules_field_by_field() -> None:
+def test_human_beats_vlm_beats_rules_and_each_thing_is_said_by_itself() -> None:
     target = Target(time_ns=5, class_name="drone", box=BOX)
-    (window, other) = resolve(
-        [
-            Label(start_ns=0, end_ns=10, source="human", mode="FLEE"),
-            Label(start_ns=0, end_ns=10, source="human", mode="LOOT"),
-            Label(start_ns=0, end_ns=10, source="vlm", mode="FIGHT", description="chases a drone", target=target),
-            Label(start_ns=0, end_ns=10, source="rules", mode="EXPLORE", description="?", health=0.5),
-            Label(start_ns=20, end_ns=30, source="rules", mode="EXPLORE"),
-        ]
-    )
-    assert (window.mode, window.description, window.health, window.target, window.source) == (
-        "LOOT",
-        "chases a drone",
-        0.5,
-        target,
-        "human",
-    )
-    assert (other.mode, other.source) == ("EXPLORE", "rules")
+    said = [
+        Label(start_ns=0, end_ns=10, source="human", mode="FLEE"),
+        Label(start_ns=0, end_ns=10, source="human", mode="LOOT"),
+        Label(start_ns=0, end_ns=10, source="vlm", mode="FIGHT", description="chases a drone", target=target),
+        Label(start_ns=0, end_ns=10, source="rules", mode="EXPLORE", no_target=True),
+        Label(start_ns=20, end_ns=30, source="rules", mode="EXPLORE"),
+    ]
+    assert mode_stretches(said) == [ModeStretch(0, 10, "LOOT", "human"), ModeStretch(20, 30, "EXPLORE", "rules")]
+    assert target_stretches(said) == [TargetStretch(0, 10, target, "vlm")]
 
 
 def test_a_person_may_say_that_there_was_no_target() -> None:
     target = Target(time_ns=5, class_name="drone", box=BOX)
     vlm = Label(start_ns=0, end_ns=10, source="vlm", target=target)
-    (window,) = resolve([vlm, Label(start_ns=0, end_ns=10, source="human", no_target=True)])
-    assert (window.target, window.no_target) == (None, True)
-    (window,) = resolve([Label(start_ns=0, end_ns=10, source="rules", no_target=True), vlm])
-    assert (window.target, window.no_target) == (target, False)
+    person = Label(start_ns=0, end_ns=10, source="human", no_target=True)
+    assert target_stretches([vlm, person]) == [TargetStretch(0, 10, None, "human")]
+    assert target_stretches([person.model_copy(update={"source": "rules"}), vlm]) == [TargetStretch(0, 10, target, "vlm")]
 
 
 def test_a_target_is_found_by_class_and_overlap() -> None:
@@ -164,9 +155,8 @@ def test_a_word_can_be_taken_back_and_the_journal_only_grows(tmp_path: Path) -> 
 
 
 def test_what_a_source_takes_back_of_a_window_is_not_its_word_any_more() -> None:
-    (window,) = resolve([label(0, 10, "FIGHT", "vlm"), label(0, 10, "LOOT"), label(0, 10, None)])
-    assert (window.mode, window.source) == ("FIGHT", "vlm")
-    assert resolve([label(0, 10, "LOOT"), label(0, 10, None)]) == []
+    assert mode_stretches([label(0, 10, "FIGHT", "vlm"), label(0, 10, "LOOT"), label(0, 10, None)]) == [ModeStretch(0, 10, "FIGHT", "vlm")]
+    assert mode_stretches([label(0, 10, "LOOT"), label(0, 10, None)]) == []
 
 
 def test_what_a_person_said_is_what_is_learnt(tmp_path: Path) -> None:
