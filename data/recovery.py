@@ -97,20 +97,20 @@ def recover(folder: Path) -> RecoveryReport:
 
     Raises OSError when the disk refuses; what was there before is then still there.
     """
-    alive_s = _sign_of_life_s(folder)
+    alive_s, written_s = _changed_s(folder / LOCK_NAME), _changed_s(folder / "video.mkv")
     locked_before = (folder / LOCK_NAME).exists()
     try:
         lock = SessionLock(folder)
     except Locked as error:
         return RecoveryReport(folder.name, "refused", f"{error}; stop it first")
     try:
-        return _repair(folder, alive_s if locked_before else None)
+        return _repair(folder, alive_s if locked_before else None, written_s)
     finally:
         with suppress(OSError):
             lock.release()
 
 
-def _repair(folder: Path, alive_s: float | None) -> RecoveryReport:
+def _repair(folder: Path, alive_s: float | None, written_s: float | None) -> RecoveryReport:
     _tidy(folder)
     damaged: list[str] = []
     try:
@@ -138,7 +138,7 @@ def _repair(folder: Path, alive_s: float | None) -> RecoveryReport:
     same = counted == (claimed.frames, claimed.events, claimed.steps)
     if not (was_open or damaged or cut or not same):
         return RecoveryReport(folder.name, "nothing", f"{folder.name}: whole, nothing to repair")
-    lost_s = _lost_s(metadata, times_ms, alive_s) if metadata.state == "recording" else 0.0
+    lost_s = _lost_s(metadata, times_ms, alive_s, written_s) if metadata.state == "recording" else 0.0
     metadata.counts.frames, metadata.counts.events, metadata.counts.steps = counted
     measure(metadata, times_ms)
     message = _message(metadata, was_open, claimed.frames, lost_s, damaged)
@@ -273,20 +273,25 @@ def _set_aside(folder: Path, rows: dict[str, int]) -> RecoveryReport:
     return RecoveryReport(folder.name, "trashed", message)
 
 
-def _sign_of_life_s(folder: Path) -> float | None:
-    """The wall time at which the writer last touched its lock, which it does once a second."""
+def _changed_s(path: Path) -> float | None:
+    """The wall time at which a file was last written; the lock is touched once a second while the writer lives."""
     try:
-        return (folder / LOCK_NAME).stat().st_mtime
+        return path.stat().st_mtime
     except OSError:
         return None
 
 
-def _lost_s(metadata: Metadata, times_ms: NDArray[np.int64], alive_s: float | None) -> float:
-    """At most how much is missing: from the last picture to a second after the writer's last sign of life."""
+def _lost_s(metadata: Metadata, times_ms: NDArray[np.int64], alive_s: float | None, written_s: float | None) -> float:
+    """At most how much is missing: from the last picture to a second after the writer's last sign of life.
+
+    The pictures' clock stands still while the machine sleeps, and the wall clock may be set: then what the files were last written
+    tells it, within the second or so that pictures wait to be written.
+    """
     paused = bool(metadata.gaps) and metadata.gaps[-1].end_ns is None
     if alive_s is None or paused:
         return 1.0
-    return max(0.0, alive_s - metadata.clock.wall_s - float(times_ms[-1]) / 1000) + 1.0
+    by_clock = max(0.0, alive_s - metadata.clock.wall_s - float(times_ms[-1]) / 1000)
+    return (by_clock if written_s is None else min(by_clock, max(0.0, alive_s - written_s) + 1.0)) + 1.0
 
 
 def measure(metadata: Metadata, times_ms: NDArray[np.int64]) -> None:

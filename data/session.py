@@ -66,7 +66,7 @@ class SessionWriter:
         self._frame_pace, self._step_pace = _Pace(), _Pace()
         self._flushed_s = self._described_s = time.monotonic()
         self._dirty = False
-        self._closed = False
+        self._closed = self._described = False
         (folder / RESERVE_NAME).write_bytes(bytes(RESERVE_BYTES))
         write_metadata(folder, metadata)
         embedded = {b"session": metadata.model_dump_json().encode("utf-8")}
@@ -267,11 +267,21 @@ class SessionWriter:
 
         end_ns: where a gap that still lasts ends (with the last picture by default).
         An unsaved session stays locked by this process until ``settle``. When the disk refuses, what it holds
-        stays and is counted as it is; OSError only when not even the metadata can be written.
+        stays and is counted as it is; OSError only when not even the metadata can be written: then the next call tries that again.
         """
-        if self._closed:
-            return self.metadata
-        self._closed = True
+        if not self._closed:
+            self._closed = True
+            self._end_streams(end_ns)
+        if not self._described:
+            self.metadata.state = "unsaved" if state == "unsaved" else "saved"
+            write_metadata(self.folder, self.metadata)
+            self._described = True
+            sync_folder(self.folder)
+            if self.metadata.state == "saved":
+                self._lock.release()
+        return self.metadata
+
+    def _end_streams(self, end_ns: int | None) -> None:
         (self.folder / RESERVE_NAME).unlink(missing_ok=True)
         self._syncer.stop()
         lost: list[str] = []
@@ -292,12 +302,6 @@ class SessionWriter:
         self.metadata.notes.extend(lost)
         self.end_gap(end_ns if end_ns is not None else self._frame_pace.last_ns or 0)
         self._measure()
-        self.metadata.state = "unsaved" if state == "unsaved" else "saved"
-        write_metadata(self.folder, self.metadata)
-        sync_folder(self.folder)
-        if self.metadata.state == "saved":
-            self._lock.release()
-        return self.metadata
 
     def settle(self) -> Metadata:
         """Turns an unsaved session into a saved one."""

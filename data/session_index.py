@@ -52,8 +52,11 @@ class SessionIndex:
         return SessionInfo(name, folder, *entry["said"], tags=tuple(entry["tags"]))
 
     def learn(self, info: SessionInfo) -> SessionInfo:
-        """Remembers what was read just now, unless it may still change unseen. Returns it."""
-        key = _key(os.fspath(info.folder))
+        """Remembers what was read just now, unless it may still change unseen, or is gone. Returns it."""
+        try:
+            key = _key(os.fspath(info.folder))
+        except OSError:  # moved to the trash in this very moment
+            return info
         if not info.live and time.time_ns() - max(key) > _SETTLED_NS:
             self._used[info.id] = {"key": key, "said": [getattr(info, name) for name in _FIELDS], "tags": info.tags}
             self._changed = True

@@ -1,7 +1,7 @@
 """The settings as models: one per table of ``config.toml``, with a word on every field.
 
-``data.settings_io`` finds, reads and writes the file. A field's description is what the face's forms and
-``secondseat config show`` say of it; its bounds are what an error names.
+``data.settings_io`` finds, reads and writes the file. A field's description stands beside it in ``config.toml`` and in
+the face's forms; its bounds are what an error names.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class ActuatorSettings(SettingsModel):
 class KeysSettings(SettingsModel):
     """Keys that steer Secondseat. The first three also work while the game has focus, so they are function keys."""
 
-    record: str = Field(default="f5", description="start, pause and go on recording")
+    record: str = Field(default="f5", description="start and stop recording")
     save: str = Field(default="f6", description="stop and save the recording")
     discard: str = Field(default="f7", description="stop and put the recording into the trash")
     face: dict[str, str] = Field(
@@ -308,6 +308,14 @@ class ArenaSettings(SettingsModel):
     look: LookName = Field(default="classic", description="how it is drawn: colours, background, sizes; what happens in it is the same")
 
 
+class Clash(ValueError):
+    """Settings that contradict each other. ``path``: the one that is left out where the rest is to be used."""
+
+    def __init__(self, text: str, path: tuple[str, ...]) -> None:
+        super().__init__(text)
+        self.path = path
+
+
 def _built_in_games() -> dict[str, GameProfile]:
     return {ARENA_PROFILE.name: ARENA_PROFILE}
 
@@ -330,12 +338,15 @@ class Settings(SettingsModel):
     @model_validator(mode="after")
     def _hang_together(self) -> Settings:
         if self.game not in self.games:
-            raise ValueError(f"game: {self.game!r} is not described; use {', '.join(sorted(self.games))}, or add [games.{self.game}]")
+            text = f"game: {self.game!r} is not described; use {', '.join(sorted(self.games))}, or add [games.{self.game}]"
+            raise Clash(text, ("game",))
         if self.actuator.stop_key in (self.keys.record, self.keys.save, self.keys.discard):
-            raise ValueError(f"[actuator] stop_key: {self.actuator.stop_key!r} is a key of [keys] too; give each its own")
+            text = f"[actuator] stop_key: {self.actuator.stop_key!r} is a key of [keys] too; give each its own"
+            raise Clash(text, ("actuator", "stop_key"))
         clash = sorted(self.control_keys().intersection(self.profile().keys))
         if clash:
-            raise ValueError(f"[games.{self.game}] keys: {', '.join(clash)} steer Secondseat; choose other control keys in [keys]")
+            text = f"[games.{self.game}] keys: {', '.join(clash)} steer Secondseat; choose other control keys in [keys]"
+            raise Clash(text, ("actuator", "stop_key") if self.actuator.stop_key in clash else ("keys",))
         return self
 
     def profile(self) -> GameProfile:

@@ -158,7 +158,7 @@ def validated(raw: dict[str, Any], *, strict: bool) -> tuple[Settings, list[Prob
             problems += found
             if strict:
                 return Settings(), problems, unknown
-            removed = [_remove(raw, problem.path) for problem in found]
+            removed = [_remove(raw, problem.culprit or problem.path) for problem in found]
             if not any(removed):
                 raise  # an error that removing values cannot heal is ours
 
@@ -176,9 +176,6 @@ def _with_names(raw: dict[str, Any]) -> dict[str, Any]:
 
 def _remove(raw: dict[str, Any], path: KeyPath) -> bool:
     """Take the wrong value out: the key itself where it has a default, else the whole it belongs to."""
-    if not path:  # the tables contradict each other: back to the defaults of those that can
-        name = next((name for name in ("game", "actuator", "keys") if name in raw), None)
-        return name is not None and _remove(raw, (name,))
     keys = [key for key in path if isinstance(key, str)]
     if keys[0] == "games" and len(keys) > 1:  # half a profile is worse than none
         keys = keys[:2]

@@ -24,6 +24,8 @@ class Problem:
 
     path: Path
     saying: str
+    culprit: Path = ()
+    """What to leave out, where that is not the value at ``path`` itself."""
 
     def place(self) -> str:
         """``[table] key``"""
@@ -49,7 +51,8 @@ def problem_of(raw: Mapping[str, Any], error: ErrorDetails) -> Problem:
     """What one validation error means to a person. ``raw`` are the values that were checked."""
     path = tuple(key for key in error["loc"] if key != "[key]")
     if error["type"] == "value_error":
-        return Problem(path, str(error.get("ctx", {}).get("error", error["msg"])))
+        cause = error.get("ctx", {}).get("error")
+        return Problem(path, str(cause if cause is not None else error["msg"]), getattr(cause, "path", ()))
     field = _field_at(path)
     if error["type"] == "missing":
         return Problem(path, f"is missing; use {allowed(field)}" if field else "is missing")

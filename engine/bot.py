@@ -91,6 +91,8 @@ class Bot:
         self._reason = ""
         self._names = ("", "")
         self._dry_run = False
+        self._called_off = 0
+        """How often it was stopped or disarmed."""
         self._sequence = 0
         self._expired = 0
         self._last = ("", NO_TARGET)
@@ -118,7 +120,8 @@ class Bot:
             if self._phase in ("flying", "paused"):
                 raise BotError("the bot is flying already; disarm it first")
             self._end_hands()
-            window = hands.arm()
+        window = self._take(hands)
+        with self._lock:
             policy.reset()
             self._hands, self._policy, self._dry_run = hands, policy, dry_run
             self._names, self.model_version = (policy_name, window), model_version
@@ -126,14 +129,38 @@ class Bot:
             self._set("armed", "")
             return f"armed: {policy_name} may drive {window}{' (dry run: nothing is pressed)' if dry_run else ''}"
 
+    def _take(self, hands: Hands) -> str:
+        """Arm hands, without the lock: it may take seconds, in which whoever looks is not to wait, and the stop key is to be heard.
+
+        Returns the window's name. Raises BotError when it was stopped or disarmed meanwhile, and what ``arm`` raises: then nothing is
+        armed.
+        """
+        calls = self._called_off
+        try:
+            window = hands.arm()
+        except Exception:
+            hands.disarm()  # it may have been armed all the same, and only not have said so in time
+            raise
+        with self._lock:
+            if self._called_off == calls:
+                return window
+        hands.release()
+        hands.disarm()
+        raise BotError("it was stopped while it was armed; arm it again")
+
     def fly(self, for_s: float | None = None) -> str:
         """Begin, or resume after a yield."""
         with self._lock:
-            if self._hands is None or self._policy is None:
-                raise BotError("the bot is not armed; arm it first (it asks for the window and the policy)")
-            if self._phase in ("yielded", "stopped"):
-                self._names = (self._names[0], self._hands.arm())
-                self._policy.reset()
+            hands, policy, again = self._hands, self._policy, self._phase in ("yielded", "stopped")
+        if hands is None or policy is None:
+            raise BotError("the bot is not armed; arm it first (it asks for the window and the policy)")
+        window = self._take(hands) if again else ""
+        with self._lock:
+            if self._hands is not hands or self._policy is not policy:
+                raise BotError("it was disarmed meanwhile; arm it again")
+            if again:
+                self._names = (self._names[0], window)
+                policy.reset()
             self._last_turn_ns = self._clock_ns()
             self.until_ns = None if for_s is None else self._clock_ns() + round(for_s * 1e9)
             self._set("flying", "")
@@ -141,6 +168,7 @@ class Bot:
 
     def disarm(self, reason: str = "") -> str:
         with self._lock:
+            self._called_off += 1
             self._end_hands()
             self._policy = None
             self._set("disarmed", reason)
@@ -149,6 +177,7 @@ class Bot:
     def stop(self, reason: str) -> str:
         """The emergency stop: everything is released at once; flying again takes arming anew."""
         with self._lock:
+            self._called_off += 1
             was_active = self._hands is not None
             self._end_hands()
             self._policy = None

@@ -103,9 +103,12 @@ async def arm(center: ControlCenter, policy: str = "", dry_run: bool = False) ->
     path = center.policy_path(policy)
     loaded = await asyncio.to_thread(load_policy, path, rig.profile)
     await asyncio.to_thread(settle_garbage)
-    hands = await asyncio.to_thread(rig.hands, dry_run)
-    text = await asyncio.to_thread(center.bot.arm, loaded, path.name, hands, dry_run)
-    rig.set_pilot(center.bot)
+    async with center.rig_lock:  # what was watched when it was asked for, and nothing else
+        if center.rig is not rig:
+            raise EngineError("another source was chosen meanwhile; arm again")
+        hands = await asyncio.to_thread(rig.hands, dry_run)
+        text = await asyncio.to_thread(center.bot.arm, loaded, path.name, hands, dry_run)
+        rig.set_pilot(center.bot)
     return text
 
 
@@ -243,8 +246,11 @@ async def _ensure_rig(center: ControlCenter) -> None:
     from engine.rig import Rig
 
     async with center.rig_lock:
-        if center.rig is not None:
+        if center.rig is not None and not center.rig.failure:
             return
+        if center.rig is not None:
+            await center.rig.stop(center.supervisor, SOURCE_STOP_S)
+            center.rig = None
         rig = Rig(center.spec, center.settings, center.workspace, center.recorder, center.bot)
         await rig.start(center.supervisor)
         center.rig = rig

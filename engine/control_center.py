@@ -93,6 +93,7 @@ class ControlCenter:
         """How long ending may take when nobody says otherwise: most of it is for jobs to save."""
         self._hurry = False
         self._keep_jobs = False
+        self._last_problem = self._repairing = ""
         self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time(), pid=os.getpid(), version=own_version())
         self._lag_ms = Spread(600)
         self._kept = (0, 0)
@@ -113,7 +114,14 @@ class ControlCenter:
         self._thread.start()
 
     def wait_ready(self, timeout_s: float = 20.0) -> bool:
-        return self._ready.wait(timeout_s)
+        """Whether it is up in time. A session that is repaired first takes as long as it is long: that time does not count."""
+        until_s = time.monotonic() + timeout_s
+        while not self._ready.wait(0.1):
+            now_s = time.monotonic()
+            until_s = now_s + timeout_s if self._repairing else until_s
+            if now_s > until_s or self._ended.is_set():
+                return False
+        return True
 
     def snapshot(self) -> EngineState:
         """The newest state; a plain read of a reference."""
@@ -149,7 +157,7 @@ class ControlCenter:
 
     def duties(self) -> Duties:
         """What a new engine would have to go on with."""
-        return Duties(self.spec if self.rig is not None else None, self._state.recorder.phase == "recording")
+        return Duties(self.spec if self.rig is not None else None, self._state.recorder.phase in ("recording", "paused"))
 
     def stop(self, deadline_s: float | None = None, *, keep_jobs: bool = False) -> list[str]:
         """Disarm the bot, save the recording, stop all services; the names of those that would not stop.
@@ -229,7 +237,10 @@ class ControlCenter:
                     self._lag_ms.add(max(0.0, (time.monotonic() - due_s) * 1e3))
                 if time.monotonic() - housekeeping_s >= HOUSEKEEPING_S:
                     housekeeping_s = time.monotonic()
-                    await self._housekeeping()
+                    try:
+                        await self._housekeeping()
+                    except Exception as error:  # a full disk, say: no reason to end with a recording under way
+                        self._tell_once(error)
                 self._publish()
         finally:
             await self._shut_down()
@@ -237,9 +248,21 @@ class ControlCenter:
     def _recover(self) -> None:
         from data.recovery import recover_all
 
-        for report in recover_all(self.workspace.root):
+        def begins(name: str) -> None:
+            self._repairing = name
+            log.info("repairing %s, which was left unfinished", name)
+
+        for report in recover_all(self.workspace.root, begins):
             log.warning("%s", report.message)
+        self._repairing = ""
         self.count_kept()
+
+    def _tell_once(self, error: Exception) -> None:
+        """What goes wrong twice a second is told the first time."""
+        text = f"{type(error).__name__}: {error}"
+        if text != self._last_problem:
+            self._last_problem = text
+            log.error("looking after what runs failed, and is tried again: %s", text, exc_info=error)
 
     def count_kept(self) -> None:
         """Count anew what the workspace holds; it reads the disk."""
@@ -259,7 +282,15 @@ class ControlCenter:
             self.bot.stop(f"{name.upper()} was pressed")
             self.command("stop_all", reason=f"{name.upper()} was pressed")
         else:
-            self.command({keys.record: "record_toggle", keys.save: "record_save", keys.discard: "record_discard"}[name])
+            command = {keys.record: "record_toggle", keys.save: "record_save", keys.discard: "record_discard"}[name]
+            self.command(command).add_done_callback(lambda done: self._on_hotkey_done(name, done))
+
+    def _on_hotkey_done(self, name: str, done: Future[str]) -> None:
+        """Nobody looks at the terminal when a key is pressed in the game: what came to nothing is told by tone too."""
+        error = done.exception() if not done.cancelled() else None
+        if error is not None:
+            log.warning("%s: %s", name.upper(), error)
+            self.alerts.tell("failure", str(error))
 
     def _on_recorder(self, level: str, text: str) -> None:
         log.log({"error": logging.ERROR, "warning": logging.WARNING}.get(level, logging.INFO), "recorder: %s", text)
@@ -307,28 +338,50 @@ class ControlCenter:
         began_s = time.monotonic()
         log.info("the engine ends: %s", self._stop_reason or "left")
         self.bot.disarm(self._stop_reason)
-        if self.jobs is not None:
-            if self._keep_jobs:
-                for title in self.jobs.release():
-                    log.info("%s runs on, for the next engine", title)
-            else:
-                self.jobs.stop_all()
-        if not await asyncio.to_thread(self.recorder.stop, self._stop_reason or "left", self.stop_deadline_s):
-            self._left_over.append("recorder")
+        jobs = self.jobs
+        if jobs is not None:
+            await self._step("jobs", lambda: self._ask_jobs(jobs))
+
+        async def save() -> None:
+            if not await asyncio.to_thread(self.recorder.stop, self._stop_reason or "left", self.stop_deadline_s):
+                self._left_over.append("recorder")
+
+        await self._step("recorder", save)
         self._publish()
-        await asyncio.to_thread(self.alerts.stop)
+        await self._step("alerts", lambda: asyncio.to_thread(self.alerts.stop))
         if self.hotkeys is not None:
-            await asyncio.to_thread(self.hotkeys.stop)
+            await self._step("hotkeys", lambda hotkeys=self.hotkeys: asyncio.to_thread(hotkeys.stop))
         if self.rig is not None:
-            self._left_over += await self.rig.stop(self.supervisor, self.stop_deadline_s)
-            self.rig = None
-        if self.jobs is not None:
-            await self._end_jobs(self.jobs, began_s)
+            await self._step("source", self._end_rig)
+        if jobs is not None:
+            await self._step("jobs", lambda: self._end_jobs(jobs, began_s))
         self._publish()
         self._left_over += await self.supervisor.stop_all(self.stop_deadline_s / 2)
         self._publish()
         if self._left_over:
             log.error("would not stop: %s", ", ".join(self._left_over))
+
+    async def _step(self, what: str, step: Callable[[], Awaitable[None] | None]) -> None:
+        """One step of ending; those after it are done whatever becomes of it."""
+        try:
+            waited = step()
+            if waited is not None:
+                await waited
+        except Exception:
+            log.exception("ending: %s", what)
+            self._left_over += [what] if what not in self._left_over else []
+
+    def _ask_jobs(self, jobs: JobRunner) -> None:
+        if self._keep_jobs:
+            for title in jobs.release():
+                log.info("%s runs on, for the next engine", title)
+        else:
+            jobs.stop_all()
+
+    async def _end_rig(self) -> None:
+        rig, self.rig = self.rig, None
+        if rig is not None:
+            self._left_over += await rig.stop(self.supervisor, self.stop_deadline_s)
 
     async def _end_jobs(self, jobs: JobRunner, began_s: float) -> None:
         """Wait for the jobs that were asked to save; those that need longer are ended, at their last checkpoint."""

@@ -65,6 +65,7 @@ class Rig:
         self._actuator: Actuator | None = None
         self._told: tuple[bool, str] | None = None
         self._notice = ""
+        self._failure_told = False
         self._assembler = StepAssembler(self.profile)
         self.capture: CaptureService | None = None
         self.tick: TickService | None = None
@@ -136,8 +137,24 @@ class Rig:
         self._input = self._actuator = self._window = None
         return late
 
+    @property
+    def failure(self) -> str:
+        """Why nothing is seen or decided any more; empty while all is well. A rig that failed stays so: another one takes its place."""
+        for service in (self.capture, self.tick):
+            health = service.health() if service is not None else None
+            if health is not None and health.health == "failed":
+                return f"{health.name}: {health.reason}"
+        return ""
+
     async def housekeeping(self) -> None:
-        """Twice a second: follow a window that was opened anew, notice one that was closed, read the arena's truth."""
+        """Twice a second: follow a window that was opened anew, notice one that was closed, or a capture that failed, read the arena's
+        truth."""
+        if self.failure and not self._failure_told:
+            self._failure_told = True
+            if self._recorder.state().phase in ("recording", "paused"):
+                self._recorder.finish(self.failure)
+            if self._bot.phase in ("armed", "flying", "paused", "yielded"):
+                self._bot.stop(self.failure)
         screen = self._screen
         if screen is not None:
             if screen.window_closed and self._recorder.state().phase in ("recording", "paused"):
@@ -319,11 +336,14 @@ class Rig:
 
         port = current_port()
         try:
+            # The window that is watched, whatever it is called by now: its pictures are what is decided by, and it is what was named.
             wanted = self._screen.window_id if self._screen is not None else None
+            if wanted is not None and (followed := port.window(wanted)) is not None:
+                return followed
             found = find_windows(port, self._title)
             if not found:
                 raise RigError(describe_missing_window(self._title, port.windows()))
-            return next((w for w in found if w.id == wanted), found[0])
+            return found[0]
         finally:
             port.close()
 

@@ -88,7 +88,6 @@ def _ask_to_fly(app: SecondseatApp, flies: str, newer: str) -> None:
     """Which policy flies when none was chosen in the form (empty: not known yet), and one that is newer than it and does not."""
     action, capture = app.registry["arm"], app.newest.capture
     params = app.parameters(action)
-    params.pop("dry_run", None)
     window = capture.detail or capture.source
     if capture.source == "none":
         window = "the chosen source (nothing is captured yet)"

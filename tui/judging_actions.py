@@ -79,6 +79,13 @@ TRASH_ACTIONS: Final[tuple[Action, ...]] = (
     Action("trash_mark", "Mark", ("space",), "mark or unmark, and go on to the next", scope="trash", footer="mark"),
     Action("trash_empty", "Empty the trash", ("E",), "deletes for good all that is in it; asks", scope="trash", footer="empty"),
     Action("trash_filter", "Filter", ("slash",), "words; -word leaves out", scope="trash", footer="filter"),
-    Action("trash_sort", "Order by the next column", ("o",), "when it was trashed, length, size, title", scope="trash", footer="order"),
+    Action(
+        "trash_sort",
+        "Order by the next column",
+        ("o",),
+        "when it was trashed, state, when it was recorded, length, size, title",
+        scope="trash",
+        footer="order",
+    ),
     Action("trash_reverse", "The other way round", ("O",), "reverse the order", scope="trash"),
 )

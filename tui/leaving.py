@@ -1,4 +1,4 @@
-"""The ways out of the face, as actions: leaving, detaching, handing over. All but detaching ask when something runs."""
+"""The ways out of the face, as actions: leaving, detaching, handing over. They ask when something would end."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def _quit_attached(app: SecondseatApp) -> None:
     if app.host.link or app.host.phase != "ready":
         app.leave()
         return
-    busy = app.host.busy()
+    busy, mine = app.host.busy(), app.desk.busy()
     lines = ["The engine runs in another process" + (" and is at work:" if busy else "; nothing is at work."), *(f"  {b}" for b in busy)]
+    if mine:
+        lines += ["At work in this face, and ended with it:", *(f"  {line}" for line in mine)]
     if app.newest.viewers > 1:
         others = app.newest.viewers - 1
         lines.append(f"{others} other face{'s are' if others > 1 else ' is'} attached to it.")
@@ -50,7 +52,7 @@ def _quit_attached(app: SecondseatApp) -> None:
         "Quit",
         lines,
         [("d", "detach: the engine goes on"), ("s", "stop the engine: the bot lets go, everything is saved")],
-        {"d": lambda: detach(app), "s": lambda: stop_engine(app)},
+        {"d": lambda: detach(app, asked=True), "s": lambda: stop_engine(app)},
     )
 
 
@@ -65,8 +67,14 @@ def stop_and_save(app: SecondseatApp) -> None:
     app.leave(how)
 
 
-def detach(app: SecondseatApp) -> None:
-    """Leave and let the engine go on."""
+def detach(app: SecondseatApp, *, asked: bool = False) -> None:
+    """Leave and let the engine go on; what this face does by itself would end, and is asked for first."""
+    mine = app.desk.busy()
+    if mine and not asked:
+        lines = ["At work in this face, and ended with it:", *(f"  {line}" for line in mine)]
+        answers = [("d", "detach all the same: the engine goes on"), ("w", "wait: detach when it is done")]
+        ask(app, "Detach", lines, answers, {"d": lambda: detach(app, asked=True), "w": app.wait_then_leave})
+        return
     app.farewell = DETACHED
     app.leave()
 

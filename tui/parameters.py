@@ -146,10 +146,9 @@ class TeachParameters(Parameters):
 
 
 class ArmParameters(Parameters):
-    """Who flies, and whether it really presses anything."""
+    """Who flies. Whether it really presses anything is asked each time."""
 
     policy: str = Field(default="", max_length=1000, description="name or folder of a policy; empty: the promoted one")
-    dry_run: bool = Field(default=False, description="decide, but press nothing")
 
 
 class EvaluateParameters(Parameters):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from data.vocabulary import MOUSE_BUTTONS
 from engine.actuator.journal import Journal
 from engine.actuator.pipe import Pipe, open_pipe
 from engine.actuator.protocol import PIPE_ATOM_BYTES, Decoder, Intent, JournalEntry, encode
@@ -85,6 +86,8 @@ class Actuator:
         self._ready: str = ""
         self._unsent_controls: deque[bytes] = deque()
         self._names: tuple[str, ...] = ()
+        self._was_armed = False
+        """Something may be down; mouse buttons too, of a game without keys."""
         self._last_heard_s = 0.0
         self._stopping = False
         self._threads: list[threading.Thread] = []
@@ -149,7 +152,7 @@ class Actuator:
 
         The window need not have the focus yet: the actuator pauses until it has.
         """
-        self._names = profile.keys
+        self._names, self._was_armed = profile.keys, self._was_armed or not dry_run
         rect = window.rect
         self._ask(
             {
@@ -321,15 +324,17 @@ class Actuator:
 
     def _rescue(self) -> None:
         """A fresh process lets go of all that may be down."""
-        if self._backend == "null" or not self._names:
+        if self._backend == "null" or not self._was_armed:
             return
-        process = _spawn(["--release", ",".join(self._names)])
+        process = _spawn(["--release", ",".join([*self._names, *MOUSE_BUTTONS])])
         assert process.stdin is not None
         assert process.stdout is not None
         if not _ends(process, 3.0):
             process.kill()
             _ends(process, 1.0)
             log.error("keys may still be down: releasing them took too long")
+        elif process.returncode:
+            log.error("keys may still be down: they could not be released (status %s)", process.returncode)
         process.stdin.close()
         process.stdout.close()
 

@@ -188,7 +188,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if arguments.release:
             injector = current_port().injector()
-            injector.release([*arguments.release.split(","), *MOUSE_BUTTONS])
+            injector.release(list(dict.fromkeys([*arguments.release.split(","), *MOUSE_BUTTONS])))
             injector.close()
             return 0
         injector, listener = _open(arguments.backend, inbox.put)

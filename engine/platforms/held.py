@@ -1,4 +1,8 @@
-"""What a listener knows to be down: folds auto-repeat, and survives a release that nobody told it."""
+"""What a listener knows to be down: folds auto-repeat, and survives a release that nobody told it.
+
+Who holds a key belongs to what is held: a person who presses the key that the bot holds takes the controls back by it, and is no
+auto-repeat of the bot's press.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class HookTranslator:
     """Hook events in the port's words. Used from one thread."""
 
     def __init__(self) -> None:
-        self._held: Held[str] = Held()
+        self._held: Held[tuple[str, str]] = Held()
         self._turned = [0, 0]  # what wheels finer than one notch have turned so far
 
     def translate(self, event: HookEvent, time_ns: int) -> RawInput | None:
@@ -57,7 +57,7 @@ class HookTranslator:
                 return None
             code = (event.data & 0xFF) | (EXTENDED if event.flags & w.HOOK_KEY_EXTENDED else 0)
             name, press = _NAMES.get(code) or code_name(code), not event.flags & w.HOOK_KEY_UP
-            if not self._held.changes(name, press, time_ns):
+            if not self._held.changes((device, name), press, time_ns):
                 return None
             return RawInput(time_ns, "press" if press else "release", name, device=device, injected=injected)
         place = (event.x, event.y)
@@ -75,7 +75,7 @@ class HookTranslator:
             press = kind == "press"
         else:
             return None
-        if not self._held.changes(name, press, time_ns):
+        if not self._held.changes((device, name), press, time_ns):
             return None
         return RawInput(time_ns, "press" if press else "release", name, *place, device=device, injected=injected)
 

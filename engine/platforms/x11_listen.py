@@ -96,7 +96,7 @@ class X11EventReader:
         self._root = connection.screen().root
         self._keys = read_key_table(connection)
         self._devices: dict[int, str] = {}
-        self._held: Held[tuple[str, int]] = Held()
+        self._held: Held[tuple[str, int, int]] = Held()
         self._move: tuple[int, int] | None = None  # source id and time of a motion not yet told
         self._motion = RawMotion()
         self._last_move_ns = 0
@@ -157,7 +157,7 @@ class X11EventReader:
         device = self._device(source)
         injected = "XTEST" in device
         if kind in (_RAW_KEY_PRESS, _RAW_KEY_RELEASE):
-            press, what = kind == _RAW_KEY_PRESS, ("key", detail)
+            press, what = kind == _RAW_KEY_PRESS, ("key", source, detail)
             if not self._held.changes(what, press, at_ns):
                 return
             found.append(RawInput(at_ns, "press" if press else "release", self._keys.name(detail), device=device, injected=injected))
@@ -168,7 +168,7 @@ class X11EventReader:
             if press:
                 dx, dy = SCROLL_STEPS[detail]
                 found.append(RawInput(at_ns, "scroll", "", x, y, dx, dy, device, injected))
-        elif self._held.changes(("button", detail), press, at_ns):
+        elif self._held.changes(("button", source, detail), press, at_ns):
             found.append(RawInput(at_ns, "press" if press else "release", button_name(detail), x, y, device=device, injected=injected))
 
     def _tell_move(self, found: list[RawInput], now_ns: int, at_once: bool = False) -> None:

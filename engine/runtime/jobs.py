@@ -55,7 +55,8 @@ class _Job:
     stops_sent: int = 0
 
     def write_down(self, *, owned: bool = True) -> None:
-        """Keep ``job.json`` as it is now; not ``owned``: any engine may take the job up."""
+        """Keep ``job.json`` as it is now; not ``owned``: any engine may take the job up. A disk that refuses is told: it must not keep the
+        others from being watched."""
         known: dict[str, Any] = {
             "id": self.state.id,
             "kind": self.state.kind,
@@ -66,7 +67,10 @@ class _Job:
             "ended": "" if self.state.phase in ("running", "queued") else self.state.phase,
             "queued": self.state.phase == "queued",
         }
-        write_json(self.folder / "job.json", known)
+        try:
+            write_json(self.folder / "job.json", known)
+        except OSError as error:
+            log.warning("%s: how it stands could not be written down: %s", self.state.title, error.strerror or error)
 
 
 class JobRunner:
@@ -185,10 +189,7 @@ class JobRunner:
 
     def _note_end(self, job: _Job) -> None:
         job.state = _ended(job, job.process.returncode if job.process is not None else None)
-        try:
-            job.write_down()
-        except OSError as error:  # a full disk must not keep the others from being watched
-            log.warning("%s: its end could not be written down: %s", job.state.title, error.strerror or error)
+        job.write_down()
 
     def _push_stop(self, job: _Job) -> None:
         if not job.stop_asked_s:

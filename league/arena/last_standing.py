@@ -74,11 +74,6 @@ class LastStandingState:
     def ships(self) -> int:
         return self.ship_alive.shape[1]
 
-    @property
-    def alive(self) -> Bool:
-        """[N, S]"""
-        return self.ship_alive
-
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """All arrays in the order of the fields: what compiled kernels take."""
         return _all_arrays(self)

@@ -218,7 +218,7 @@ class Matches:
 
 
 def tally(names: Sequence[str], results: Sequence[Result]) -> list[dict[str, Any]]:
-    """By player: matches, share of first places, mean place, ships shot down."""
+    """By player: matches, first places, mean place, ships shot down."""
     rows: list[dict[str, Any]] = []
     for seat, name in enumerate(names):
         places = [result.places[seat] for result in results]

@@ -16,7 +16,7 @@ from data.trash import list_trash, trash
 from tests.support.sessions import write_session
 from tui.app import SecondseatApp
 from tui.screens import trash as trash_screen
-from tui.screens.trash import TrashPane
+from tui.screens.trash import Trashed, TrashPane
 
 SIZES = [(120, 36), (80, 24)]
 
@@ -40,7 +40,8 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_trash(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trash_screen, "load_trash", lambda workspace: [info(number) for number in (1, 2, 4, 8)])
+    rows = [Trashed(info(number), 1.8e9 - 86_400 * number) for number in (4, 2, 1, 8)]
+    monkeypatch.setattr(trash_screen, "load_trash", lambda workspace: rows)
     async with face(FakeCenter(replace(idle_state("/workspace"), sessions=3)), size=size) as (app, pilot, _):
         await open_trash(app, pilot)
         compare(f"trash_{size[0]}x{size[1]}", screen_text(app))

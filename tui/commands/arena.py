@@ -27,8 +27,6 @@ def arena(
 
     Off screen a scripted pilot flies whole episodes of a minute, and their scores are printed.
     """
-    from league.arena.score import seeds
-
     settings = settings_of(context)
     first = settings.arena.seed if seed is None else seed
     if offscreen:
@@ -36,8 +34,7 @@ def arena(
             raise UsageError("--offscreen draws nothing: leave --look or --offscreen out")
         if pilot == "none":
             raise UsageError("--offscreen needs a pilot: expert, novice or random")
-        listed = [int(s) for s in seeds("train", max(1, episodes), first)] if seed is None else list(range(first, first + max(1, episodes)))
-        _fly(pilot or "expert", listed, as_json)
+        _fly(pilot or "expert", list(range(first, first + max(1, episodes))), as_json)
         return
     _play(None if pilot in (None, "none") else pilot, first, scale, episodes, look or settings.arena.look, as_json)
 
@@ -54,7 +51,8 @@ def _fly(pilot: str, seeds: list[int], as_json: bool) -> None:
         say_json({"pilot": pilot, "rules_version": RULES_VERSION, "episodes": rows})
         return
     say(table(("seed", "score", "kills", "loot", "deaths"), [(e.seed, f"{e.score:.2f}", *_counts(e.counters)) for e in flown]))
-    say(f"{pilot}: mean score {sum(e.score for e in flown) / len(flown):.2f} of {len(flown)} episodes of a minute, rules {RULES_VERSION}")
+    mean, count = sum(e.score for e in flown) / len(flown), f"{len(flown)} episode{'s' * (len(flown) != 1)}"
+    say(f"{pilot}: mean score {mean:.2f} of {count} of a minute, rules {RULES_VERSION}")
 
 
 def _counts(counters: dict[str, Any]) -> tuple[int, int, int]:
@@ -93,4 +91,4 @@ def _play(pilot: str | None, seed: int, scale: int, episodes: int, look: str, as
         say_json({"pilot": pilot or "person", "score": score, "episode": newest.get("episode", 0), "counters": counters})
     else:
         kills, loot, deaths = _counts(counters)
-        say(f"score {score:.2f}, {kills} kills, {loot} loot, {deaths} deaths")
+        say(f"score {score:.2f}, {kills} kill{'s' * (kills != 1)}, {loot} loot, {deaths} death{'s' * (deaths != 1)}")

@@ -64,7 +64,7 @@ def status_lines(state: dict[str, Any]) -> list[str]:
     viewers = f", {state['viewers']} face{'s' * (state['viewers'] != 1)} attached" if state["viewers"] else ""
     lines = [
         f"engine     {state['name']}, process {state['pid']}, up {up}{viewers}",
-        f"workspace  {state['workspace']}, {state['sessions']} sessions",
+        f"workspace  {state['workspace']}, {state['sessions']} session{'s' * (state['sessions'] != 1)}",
     ]
     if state["ending"]:
         lines.append(f"ending     {state['ending']}")

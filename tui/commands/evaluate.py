@@ -58,6 +58,8 @@ def evaluate(
         raise UsageError("evaluate: --no-fly and --minutes 0 leave nothing to do")
     if page is not None and not judged:
         raise UsageError("evaluate --page: its plots are of the levels; give --minutes or --session")
+    if page is not None:
+        _check_page(page)
     if look is not None and not (fly and "pixels" in chosen):
         raise UsageError("evaluate --look: only the rung pixels sees what is drawn; fly it, or leave --look out")
     drawn = look or settings_of(context).arena.look
@@ -83,12 +85,9 @@ def evaluate(
         from engine.evaluate import keep_levels
 
         keep_levels(workspace.root, board, play.profile if play is not None else ARENA_PROFILE, time.monotonic() - began_s)
-    if page is not None and board is not None:
-        from engine.scoreboard_page import draw
-
-        draw(page, board, evaluation)
     if as_json:
         say_json((evaluation.to_json() if evaluation is not None else {}) | ({"levels": board.to_json()} if board is not None else {}))
+        _draw_page(page, board, evaluation)
         return
     if board is not None:
         _say_levels(board)
@@ -96,8 +95,27 @@ def evaluate(
         say(table(("who", "score", "kills / loot / deaths", "normalised"), evaluation.rows()))
         normalised = evaluation.normalised
         say(f"normalised score: {normalised.value:.2f} [{normalised.low:.2f}, {normalised.high:.2f}]")
-    if page is not None:
+    if _draw_page(page, board, evaluation):
         say(f"plots: {page}")
+
+
+def _check_page(page: Path) -> None:
+    """Before hours of work, not after them."""
+    from engine.scoreboard_page import KINDS
+
+    if page.suffix.lower() not in KINDS:
+        raise UsageError(f"evaluate --page {page}: a page is {', '.join(KINDS)}")
+    if not page.absolute().parent.is_dir():
+        raise UsageError(f"evaluate --page {page}: there is no such folder")
+
+
+def _draw_page(page: Path | None, board: Scoreboard | None, evaluation: Evaluation | None) -> bool:
+    if page is None or board is None:
+        return False
+    from engine.scoreboard_page import draw
+
+    draw(page, board, evaluation)
+    return True
 
 
 def _rungs(text: str) -> list[Rung]:

@@ -71,7 +71,8 @@ def fly(
         f"ended: {outcome.reason}; {bot.actions} actions, {bot.refused} refused, {bot.expired} expired, focus lost {bot.focus_losses} times"
     )
     if state.arena.running:
-        say(f"arena: score {state.arena.score:.1f}, {state.arena.kills} kills, {state.arena.loot} loot, {state.arena.deaths} deaths")
+        kills, deaths = (f"{n} {what}{'s' * (n != 1)}" for n, what in ((state.arena.kills, "kill"), (state.arena.deaths, "death")))
+        say(f"arena: score {state.arena.score:.1f}, {kills}, {state.arena.loot} loot, {deaths}")
 
 
 def _line(state: EngineState) -> str:

@@ -79,6 +79,8 @@ class Interview(Adding):
 
     def _open_given_window(self) -> None:
         given = self.given
+        if given.size:
+            raise UsageError("games add --size describes a window that is not open, which can't be asked about: give --yes too")
         if given.part:
             self.draft.part = builder.region_of_text(given.part, "--part")
         if given.window:
@@ -120,6 +122,8 @@ class Interview(Adding):
         self.draft.set_title(
             self.asker.ask("Which part of its title stays the same?", self.draft.title or self.window.title), self.window.title
         )
+        if self.given.part:  # nothing is asked of it, and so nothing looks at the picture later
+            self.look()
 
     def _ask_part(self) -> None:
         part = self.draft.part

@@ -93,7 +93,7 @@ def teach(
         for line in status_lines(project):
             _say(line, as_json)
         told["counts"] = project.counts()
-        if _wants(train, f"train a detector on the {project.counts()['confirmed']} confirmed pictures now?", page or bool(import_)):
+        if _wants(train, f"train a detector now? {project.counts()['confirmed']} of the pictures are confirmed", page or bool(import_)):
             taught = _train(settings.workspace().root, project, epochs, resume, as_json)
             told["trained"] = taught.to_json(project.place)
             if not taught.complete:  # a detector that is half trained is not put anywhere
@@ -122,7 +122,7 @@ def status_lines(project: TeachProject) -> list[str]:
     counts = project.counts()
     if not sum(counts[state] for state in ("new", "proposed", "confirmed", "skipped")):
         return [f"games.{project.profile.name}: no pictures yet"]
-    states = f"{counts['confirmed']} pictures confirmed, {counts['new'] + counts['proposed']} to look at, {counts['skipped']} skipped"
+    states = f"pictures: {counts['confirmed']} confirmed, {counts['new'] + counts['proposed']} to look at, {counts['skipped']} skipped"
     rows = [(name, counts[f"boxes.{name}"]) for name in project.names]
     model = project.state().get("model")
     return [states, table(("class", "boxes"), rows), f"newest model: {model}" if model else "no model was trained yet"]

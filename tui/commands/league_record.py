@@ -9,7 +9,7 @@ import typer
 
 from tui.commands.invocation import UsageError, say, say_json, settings_of, shown_duration
 from tui.commands.league_options import one_thread, policy, stoppable_work
-from tui.commands.options import For, Json, Look, Seed, seconds_of
+from tui.commands.options import Json, Look, Seed, seconds_of
 
 _PLAYERS = "the demonstrator, then three opponents: expert, novice, random or a policy; without: pi_sup among two experts and a novice"
 _USUAL = ("pi_sup", "expert", "expert", "novice")
@@ -18,7 +18,7 @@ _USUAL = ("pi_sup", "expert", "expert", "novice")
 def record(
     context: typer.Context,
     players: Annotated[list[str] | None, typer.Argument(metavar="[PLAYER]...", help=_PLAYERS)] = None,
-    for_: For = "5m",
+    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="so much play, such as 90s, 1.5m or 1:30")] = "5m",
     seed: Seed = None,
     look: Look = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="policies take what they think best, instead of drawing")] = False,

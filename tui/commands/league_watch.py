@@ -82,7 +82,8 @@ def watch(
 
 def _say_kept(log: PlayLog) -> None:
     if log.matches:
-        say(f"kept: {log.matches} matches, {log.moves:,} moves of yours, in {log.path}; league imitate learns from them")
+        matches = f"{log.matches} match{'es' * (log.matches != 1)}"
+        say(f"kept: {matches}, {log.moves:,} moves of yours, in {log.path}; league imitate learns from them")
     if log.error:
         say(f"note: {log.error}")
 

@@ -64,6 +64,8 @@ def source_of(
         raise UsageError(f"{given[0]} needs --source screen")
     if kind != "video" and played:
         raise UsageError(f"{played} needs --source video")
+    if kind != "arena" and seed is not None:
+        raise UsageError("--seed needs --source arena")
     if kind != "arena" and look is not None:
         raise UsageError("--look needs --source arena")
     if kind == "video":

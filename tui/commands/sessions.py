@@ -180,12 +180,14 @@ def recover(
 def trash(context: typer.Context, sessions: AnyIds = None, as_json: Json = False) -> None:
     """Move sessions to the trash; without an ID, list what is in it."""
     from data import trash as bin_
+    from data.catalog import describe, find
 
     root = workspace_of(context).root
     if not sessions:
         _print_list(bin_.list_trash(root), as_json, "the trash is empty")
         return
-    moved = [bin_.trash(root, name) for name in sessions]
+    folders = dict.fromkeys(find(root, name) for name in sessions)  # all are there, or none is moved
+    moved = [describe(bin_.trash_folder(folder)) for folder in folders]
     if as_json:
         say_json([info.to_json() for info in moved])
     else:

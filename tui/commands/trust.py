@@ -61,4 +61,6 @@ def _agreed(name: str) -> bool:
     """Asked on a terminal; elsewhere it takes --yes."""
     if not sys.stdin.isatty():
         return False
-    return input(f"Trust {name}? Type yes: ").strip().lower() == "yes"
+    sys.stderr.write(f"Trust {name}? Type yes: ")  # what is printed on stdout may be read by a program
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() == "yes"

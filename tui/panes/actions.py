@@ -11,7 +11,8 @@ from textual import events
 
 from engine.state import EngineState, JobState
 from tui.charts import sparkline
-from tui.panes.base import LinesPane, brief, clock, cut, highlighted, wrapped
+from tui.moments import moment
+from tui.panes.base import LinesPane, brief, cut, highlighted, wrapped
 from tui.panes.status import percent
 from tui.registry import Action
 
@@ -103,7 +104,7 @@ class ActionsPane(LinesPane):
         if action.id == "record":
             phase = state.recorder.phase
             if phase == "recording":
-                return glyphs.recording, (f"recording {clock(state.recorder.duration_s)[3:]}", "recording"), palette.bad
+                return glyphs.recording, (f"recording {moment(state.recorder.duration_s, fine=False)}", "recording"), palette.bad
             if phase in ("paused", "unsaved", "saving"):
                 return glyphs.needs, (phase,), palette.warn
             return glyphs.off, (), ""

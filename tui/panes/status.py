@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.state import EngineState, JobState
+from tui.moments import moment
 from tui.panes.base import LinesPane, clock, cut
 
 
@@ -73,7 +74,12 @@ class StatusLine(LinesPane):
         time = clock(recorder.duration_s)
         match recorder.phase:
             case "recording":
-                return (f"{glyphs.recording} REC {time}", f"{glyphs.recording} REC {time[3:]}", palette.bad, 5)
+                return (
+                    f"{glyphs.recording} REC {time}",
+                    f"{glyphs.recording} REC {moment(recorder.duration_s, fine=False)}",
+                    palette.bad,
+                    5,
+                )
             case "paused":
                 return (f"{glyphs.paused} REC paused {time}", f"{glyphs.paused} paused", palette.warn, 5)
             case "unsaved":

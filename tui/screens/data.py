@@ -182,7 +182,7 @@ class SessionsPane(TablePane["SessionInfo"]):
 
     def do_sessions_export(self) -> None:
         if self.chosen is not None and session_deeds.readable(self.face, self.chosen):
-            session_deeds.export(self.face, self.chosen.folder, 0.0, self.chosen.duration_s)
+            session_deeds.export(self.face, self.chosen.folder, 0.0, self.chosen.duration_s, whole=True)
 
     def do_sessions_merge(self) -> None:
         session_deeds.merge(self.face, self.targets(), self.reload)

@@ -39,7 +39,13 @@ class SessionPane(TimelinePane):
         # Shown at once; reading it back takes a while for a long session.
         self.loaded = replace(loaded, timeline=replace(loaded.timeline, modes=lanes.with_mode(loaded.timeline.modes, *stretch, mode)))
         self.redraw()
-        self.face.desk.quick(lambda: set_mode(self.folder, *stretch, mode), done, session_deeds.say(self.face, "label"))
+        tell = session_deeds.say(self.face, "label")
+
+        def failed(error: Exception) -> None:
+            tell(error)
+            self.reload()  # what was shown at once is not so
+
+        self.face.desk.quick(lambda: set_mode(self.folder, *stretch, mode), done, failed)
 
     def do_session_fight(self) -> None:
         self._set_mode("FIGHT")
@@ -136,7 +142,9 @@ class SessionPane(TimelinePane):
 
     def do_session_export(self) -> None:
         if self.loaded is not None:
-            session_deeds.export(self.face, self.folder, *(self.stretch_s() or (0.0, self.loaded.timeline.duration_s)))
+            stretch = self.stretch_s()
+            whole = 0.0, self.loaded.timeline.duration_s
+            session_deeds.export(self.face, self.folder, *(stretch or whole), whole=stretch is None)
 
     def do_session_note(self) -> None:
         session_deeds.write_note(self.face, self.folder, self.reload)

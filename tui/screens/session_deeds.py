@@ -338,9 +338,9 @@ def cut_out(face: SecondseatApp, folder: Path, start_s: float, end_s: float, the
     long_work(face, "cutting", work, done, then)
 
 
-def export(face: SecondseatApp, folder: Path, start_s: float, end_s: float) -> None:
+def export(face: SecondseatApp, folder: Path, start_s: float, end_s: float, *, whole: bool = False) -> None:
     """Ask for a file, then write the stretch into it as MP4, with pointer, clicks and keys drawn in."""
-    stretch = f"_{start_s:.0f}-{end_s:.0f}s" if start_s > 0 else ""
+    stretch = "" if whole else f"_{start_s:.0f}-{end_s:.0f}s"
     default = _workspace(folder) / "clips" / f"{folder.name}{stretch}.mp4"
 
     def answered(text: str | None) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from data.catalog import SessionInfo
 
 COLUMNS = (
+    Column("trashed", 16, narrow=11, words="last trashed first"),
     Column("state", 11, words="by state", down=False),
     Column("recorded", 16, narrow=11, words="newest first"),
     Column("length", 8, right=True, words="longest first"),
@@ -29,44 +31,55 @@ COLUMNS = (
 )
 
 
-def load_trash(workspace: Path) -> list[SessionInfo]:
+class Trashed(NamedTuple):
+    """A session, and when it was thrown away (seconds since 1970)."""
+
+    session: SessionInfo
+    at_s: float
+
+
+def load_trash(workspace: Path) -> list[Trashed]:
     from data.trash import list_trash
 
-    return list_trash(workspace)
+    return [Trashed(session, session.folder.stat().st_mtime) for session in list_trash(workspace)]
 
 
-class TrashPane(TablePane["SessionInfo"]):
+class TrashPane(TablePane[Trashed]):
     scope = "trash"
     noun = "sessions"
 
     def __init__(self) -> None:
         super().__init__("trash", "Trash")
-        self.order = COLUMNS[1]
+        self.order = COLUMNS[0]
         self._loaded_for: tuple[object, ...] = ()
 
     def columns(self) -> Sequence[Column]:
         return COLUMNS
 
-    def name_of(self, row: SessionInfo) -> str:
-        return row.id
+    def name_of(self, row: Trashed) -> str:
+        return row.session.id
 
-    def haystack(self, row: SessionInfo) -> str:
-        return data_rows.haystack(row)
+    def haystack(self, row: Trashed) -> str:
+        return data_rows.haystack(row.session)
 
-    def sort_key(self, row: SessionInfo, column: str) -> Any:
-        keys = {"state": row.state, "length": row.duration_s, "size": row.size_bytes, "title": row.title.casefold() or "~"}
-        return (keys.get(column, row.id), row.id)
+    def sort_key(self, row: Trashed, column: str) -> Any:
+        one = row.session
+        keys: dict[str, Any] = {"trashed": row.at_s, "state": one.state, "length": one.duration_s, "size": one.size_bytes}
+        keys["title"] = one.title.casefold() or "~"
+        return (keys.get(column, one.id), one.id)
 
-    def cell(self, row: SessionInfo, column: str, room: int) -> Text:
-        palette = self.look.palette
+    def cell(self, row: Trashed, column: str, room: int) -> Text:
+        palette, one = self.look.palette, row.session
+        if column == "trashed":
+            return Text(time.strftime("%Y-%m-%d %H:%M", time.localtime(row.at_s))[-room:])
         if column == "state":
-            sign, style = data_rows.sign_of(row, self.look)
-            return Text(f"{sign} {data_rows.word_of(row)}", style)
+            sign, style = data_rows.sign_of(one, self.look)
+            return Text(f"{sign} {data_rows.word_of(one)}", style)
         if column == "recorded":
-            return Text(data_rows.when(row)[-room:])
+            return Text(data_rows.when(one)[-room:])
         if column == "length":
-            return Text(moment(row.duration_s, fine=False))
-        return Text(size(row.size_bytes), palette.dim) if column == "size" else data_rows.title_of(row, self.look)
+            return Text(moment(one.duration_s, fine=False))
+        return Text(size(one.size_bytes), palette.dim) if column == "size" else data_rows.title_of(one, self.look)
 
     def empty(self, width: int) -> list[Text]:
         key = (self.key("sessions_trash"), self.look.palette.accent)
@@ -74,10 +87,10 @@ class TrashPane(TablePane["SessionInfo"]):
         return [words, Text("it then waits here until you bring it back or empty the trash.", self.look.palette.dim)]
 
     def details(self, width: int, height: int) -> list[Text]:
-        row, palette = self.chosen, self.look.palette
-        if row is None:
+        chosen, palette = self.chosen, self.look.palette
+        if chosen is None:
             return []
-        total = size(sum(one.size_bytes for one in self.all or ()))
+        row, total = chosen.session, size(sum(one.session.size_bytes for one in self.all or ()))
         facts = f"  {row.kind} of {printable(row.game)}  {row.frames:,} pictures  {row.labels:,} labels"
         first = Text.assemble((row.id, "bold"), (facts, palette.dim), no_wrap=True)
         return [first, Text(f"{total} in all; {self.key('trash_empty')} deletes it for good", palette.dim)]
@@ -108,7 +121,8 @@ class TrashPane(TablePane["SessionInfo"]):
     def do_trash_restore(self) -> None:
         from data.trash import undo
 
-        names = [row.id for row in self.all or () if row.id in self.marked] or ([self.chosen.id] if self.chosen is not None else [])
+        names = [row.session.id for row in self.all or () if row.session.id in self.marked]
+        names = names or ([self.chosen.session.id] if self.chosen is not None else [])
         if not names:
             return
         face, workspace = self.face, Path(self.face.newest.workspace)
@@ -131,7 +145,7 @@ class TrashPane(TablePane["SessionInfo"]):
 
     def do_trash_mark(self) -> None:
         if self.chosen is not None:
-            name = self.chosen.id
+            name = self.chosen.session.id
             self.marked = [one for one in self.marked if one != name] if name in self.marked else [*self.marked, name]
             self.move(1)
             self.redraw()
@@ -141,7 +155,7 @@ class TrashPane(TablePane["SessionInfo"]):
         if not rows:
             face.tell("info", "the trash is empty already", log=False)
             return
-        total = size(sum(row.size_bytes for row in rows))
+        total = size(sum(row.session.size_bytes for row in rows))
         count = f"{len(rows):,} session{'s' * (len(rows) != 1)}"
         lines = [f"{count}, {total}, are deleted for good.", "Nothing brings them back afterwards."]
 
