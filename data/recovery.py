@@ -273,6 +273,10 @@ def _set_aside(folder: Path, rows: dict[str, int]) -> RecoveryReport:
     return RecoveryReport(folder.name, "trashed", message)
 
 
+CLOCKS_AGREE_S: Final = 5.0
+"""Two ways to tell how much is missing may differ so far without one of them being wrong."""
+
+
 def _changed_s(path: Path) -> float | None:
     """The wall time at which a file was last written; the lock is touched once a second while the writer lives."""
     try:
@@ -290,8 +294,9 @@ def _lost_s(metadata: Metadata, times_ms: NDArray[np.int64], alive_s: float | No
     paused = bool(metadata.gaps) and metadata.gaps[-1].end_ns is None
     if alive_s is None or paused:
         return 1.0
-    by_clock = max(0.0, alive_s - metadata.clock.wall_s - float(times_ms[-1]) / 1000)
-    return (by_clock if written_s is None else min(by_clock, max(0.0, alive_s - written_s) + 1.0)) + 1.0
+    by_clock = alive_s - metadata.clock.wall_s - float(times_ms[-1]) / 1000
+    by_files = by_clock if written_s is None else alive_s - written_s + 1.0
+    return max(0.0, by_clock if abs(by_clock - by_files) < CLOCKS_AGREE_S else by_files) + 1.0
 
 
 def measure(metadata: Metadata, times_ms: NDArray[np.int64]) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -121,6 +122,19 @@ def test_a_small_disk_fills_and_the_recording_is_kept(tmp_path: Path) -> None:
         assert info.frames > 10
     finally:
         subprocess.run(["/bin/umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("hours", [8.0, -3.0])
+def test_a_sleep_or_a_clock_that_was_set_is_not_told_as_lost_play(hours: float, tmp_path: Path) -> None:
+    """The pictures' clock stands still in a sleep, the lock's time does not."""
+    folder = abandoned(tmp_path)
+    later = time.time() + hours * 3600
+    for name, at_s in (("video.mkv", later - 0.8), (LOCK_NAME, later)):
+        os.utime(folder / name, (at_s, at_s))
+    (report,) = recover_all(tmp_path)
+    found = re.search(r"at most ([\d.]+) s at the end were lost", report.message)
+    assert found is not None, report.message
+    assert 1.5 <= float(found[1]) <= 3.0
 
 
 def test_an_abandoned_session_is_repaired_once(tmp_path: Path) -> None:

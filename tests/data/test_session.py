@@ -321,3 +321,24 @@ def test_everything_made_of_a_session_works_in_any_legal_path(tmp_path: Path) ->
     ]
     assert trash.undo(workspace, trash.trash(workspace, piece.id).id).frames == 30
     assert all(finding.severity == "info" for info in list_sessions(workspace) for finding in verify(info.folder))
+
+
+def test_an_end_that_could_not_be_written_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a recording would be called saved that says of itself that it is still being written, by a lock that lives on."""
+    writer = new_writer(tmp_path)
+    for number in range(5):
+        writer.write_frame(frame(number))
+
+    def full(*rest: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("data.session.write_metadata", full)
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space left"):
+                writer.close()
+        assert writer_alive(writer.folder)
+    assert writer.close().state == "saved"
+    assert not writer_alive(writer.folder)
+    with open_session(writer.folder) as session:
+        assert (session.metadata.state, session.metadata.counts.frames) == ("saved", 5)

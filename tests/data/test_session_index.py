@@ -48,6 +48,20 @@ def test_what_has_not_changed_is_not_read_again(tmp_path: Path, reads: list[str]
     assert json.loads((tmp_path / "cache" / "sessions.json").read_bytes())["sessions"].keys() == {two.name}
 
 
+def test_a_session_that_is_moved_away_while_it_is_listed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine lists what a face, or F7, throws away in the same moment."""
+    write_session(tmp_path, 5)
+    describe = catalog.describe
+
+    def moved(folder: Path) -> catalog.SessionInfo:
+        info = describe(folder)
+        shutil.rmtree(folder)
+        return info
+
+    monkeypatch.setattr(catalog, "describe", moved)
+    assert [info.frames for info in list_sessions(tmp_path)] == [5]
+
+
 def test_every_kind_of_change_is_seen(tmp_path: Path, reads: list[str]) -> None:
     folder = settled(write_session(tmp_path, 5))
     list_sessions(tmp_path)

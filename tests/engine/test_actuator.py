@@ -575,6 +575,21 @@ class TestOnAScreen:
         hands.send(soon(1, onsets=("q",)))
         wait_until(lambda: hands.status().sent == 1, 2)
 
+    def test_of_a_game_without_keys_the_buttons_are_let_go_when_the_actuator_dies(
+        self, x_display: str, target_window: Callable[..., TargetWindow], person: Person, actuator: Callable[..., Actuator]
+    ) -> None:
+        target = target_window()
+        target.focus()
+        person.move(200, 200)
+        hands = actuator()
+        hands.arm(WindowInfo(target.id, target.title, None), PROFILE.model_copy(update={"keys": ()}))
+        hands.send(soon(1, held=("mouse_left",)))
+        wait_until(lambda: self.held(person) == (set(), {1}), 2)
+        assert hands.pid is not None
+        os.kill(hands.pid, signal.SIGKILL)
+        wait_until(lambda: hands.status().condition == "dead", 6)
+        assert self.held(person) == (set(), set())
+
     def test_sending_never_holds_the_engine_up(
         self, x_display: str, target_window: Callable[..., TargetWindow], actuator: Callable[..., Actuator]
     ) -> None:

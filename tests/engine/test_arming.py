@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +15,8 @@ from data.settings import Settings
 from data.workspace import Workspace
 from engine.commands import EngineError
 from engine.control_center import ControlCenter
+from engine.platforms.port import Rect, WindowInfo
+from engine.rig import Rig, RigError
 from tests.support.policies import as_if_of
 
 
@@ -54,6 +58,59 @@ def test_only_a_policy_of_the_game_that_is_watched_is_armed(center: ControlCente
         do(center, "arm", policy=str(theirs))
     assert center.snapshot().bot.policy == "moved"
     assert "flier may drive" in do(center, "arm", policy=str(bundle))
+
+
+def test_a_source_that_is_changed_while_a_policy_loads_is_not_flown_by_it(
+    center: ControlCenter, bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the hands of a rig that is gone would be armed, and stay so."""
+    import engine.policy
+
+    plain, began, go = engine.policy.load_policy, threading.Event(), threading.Event()
+
+    def slow(*rest: Any) -> Any:
+        began.set()
+        assert go.wait(30)
+        return plain(*rest)
+
+    monkeypatch.setattr(engine.policy, "load_policy", slow)
+    do(center, "source", kind="arena", pilot="expert")
+    armed = center.command("arm", policy=str(bundle))
+    assert began.wait(30)
+    do(center, "source", kind="arena", pilot="novice")
+    go.set()
+    with pytest.raises(EngineError, match="another source was chosen meanwhile; arm again"):
+        armed.result(60)
+    assert center.snapshot().bot.phase == "disarmed"
+
+
+class Port:
+    """Windows by id; the one that is watched has another title by now, and another window has the old one."""
+
+    def __init__(self, *windows: WindowInfo) -> None:
+        self._windows = windows
+
+    def windows(self) -> list[WindowInfo]:
+        return list(self._windows)
+
+    def window(self, window_id: int) -> WindowInfo | None:
+        return next((one for one in self._windows if one.id == window_id), None)
+
+    def close(self) -> None: ...
+
+
+def test_the_window_that_is_watched_is_armed_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wiki, game = WindowInfo(1, "My Game wiki - a browser", Rect(0, 0, 300, 200)), WindowInfo(2, "Level 1", Rect(0, 0, 300, 200))
+    rig = Rig.__new__(Rig)
+    monkeypatch.setattr(Rig, "_title", "My Game")
+    rig._screen = cast("Any", SimpleNamespace(window_id=2))
+    monkeypatch.setattr("engine.platforms.current_port", lambda: Port(wiki, game))
+    assert rig._find_window() is game
+    monkeypatch.setattr("engine.platforms.current_port", lambda: Port(wiki))  # it was closed; what has the title is all there is
+    assert rig._find_window() is wiki
+    monkeypatch.setattr("engine.platforms.current_port", lambda: Port())
+    with pytest.raises(RigError, match="My Game"):
+        rig._find_window()
 
 
 def test_in_a_recording_a_policy_of_its_game_decides(center: ControlCenter, bundle: Path, tmp_path: Path) -> None:

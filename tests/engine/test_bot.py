@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -99,6 +100,58 @@ def test_it_starts_disarmed_and_needs_both_steps(clock: Clock) -> None:
     bot.fly()
     assert bot.on_observation(seen(clock)) == ("FIGHT", 4, 1)
     assert len(hands.sent) == 1
+
+
+@dataclass
+class SlowHands(FakeHands):
+    """Something happens while they are armed."""
+
+    meanwhile: Callable[[], object] = lambda: None
+    fails: bool = False
+
+    def arm(self) -> str:
+        found = super().arm()
+        self.meanwhile()
+        if self.fails:
+            raise BotError("no answer within 1.5 s")
+        return found
+
+
+def test_who_stops_while_it_is_armed_is_heard_at_once(clock: Clock) -> None:
+    bot, hands = Bot(20.0, clock), SlowHands()
+    other: list[threading.Thread] = []
+
+    def stop() -> None:
+        other.append(threading.Thread(target=lambda: (bot.state(), bot.stop("F8 was pressed"))))
+        other[0].start()
+        other[0].join(5)
+        assert not other[0].is_alive(), "whoever looks or stops does not wait for it"
+
+    hands.meanwhile = stop
+    with pytest.raises(BotError, match="it was stopped while it was armed"):
+        bot.arm(FakePolicy(clock), "mine", hands)
+    assert (bot.phase, hands.disarmed) == ("disarmed", 1)
+    assert hands.released == 1
+
+
+def test_hands_that_do_not_answer_in_time_are_not_left_armed(clock: Clock) -> None:
+    bot, hands = Bot(20.0, clock), SlowHands(fails=True)
+    with pytest.raises(BotError, match="no answer"):
+        bot.arm(FakePolicy(clock), "mine", hands)
+    assert (bot.phase, hands.disarmed) == ("disarmed", 1)
+
+
+def test_a_flight_that_is_resumed_while_it_is_stopped_stays_so(clock: Clock) -> None:
+    bot, policy, hands = Bot(20.0, clock), FakePolicy(clock), SlowHands()
+    bot.arm(policy, "mine", hands)
+    bot.fly()
+    hands.condition = HandsState("yielded", "a person used a key")
+    bot.on_observation(seen(clock))
+    assert bot.phase == "yielded"
+    hands.meanwhile = lambda: bot.stop("F8 was pressed")
+    with pytest.raises(BotError, match="it was stopped while it was armed"):
+        bot.fly()
+    assert bot.phase == "stopped"
 
 
 def test_an_action_on_something_older_than_two_ticks_is_dropped_and_counted(clock: Clock) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -181,6 +182,88 @@ def test_a_job_that_does_not_end_holds_nobody_up_for_ever(center: ControlCenter,
     assert any("its last checkpoint stays" in notice.text for notice in state.notices)
 
 
+def test_housekeeping_that_fails_ends_nothing(center: ControlCenter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk, say, or a folder that is moved while it is counted."""
+    do(center, "source", kind="arena", pilot="expert")
+    wait_until(lambda: center.snapshot().tick.hz > 5, 60, "ticks come")
+    do(center, "record_toggle")
+    calls: list[int] = []
+
+    def full() -> None:
+        calls.append(1)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(center.supervisor, "check", full)
+    wait_until(lambda: len(calls) > 2, 10, "it is tried again")
+    assert sum("No space left" in notice.text for notice in center.snapshot().notices) == 1
+    assert "saved" in do(center, "record_save")
+
+
+def test_a_capture_that_fails_ends_the_recording_and_the_flight_and_f5_begins_anew(center: ControlCenter) -> None:
+    do(center, "source", kind="arena", pilot="expert")
+    wait_until(lambda: center.snapshot().tick.hz > 5, 60, "ticks come")
+    do(center, "record_toggle")
+    wait_until(lambda: center.snapshot().recorder.steps > 5, 30, "steps are recorded")
+    rig = center.rig
+    assert rig is not None
+    assert rig.capture is not None
+
+    def gone() -> Any:
+        raise OSError("the screen became smaller")
+
+    rig.capture.source.grab = gone  # type: ignore[method-assign]
+    wait_until(lambda: center.snapshot().sessions == 1, 20, "it is saved and counted")
+    assert "the screen became smaller" in center.snapshot().recorder.note
+    do(center, "record_toggle")
+    wait_until(lambda: center.snapshot().recorder.steps > 5, 60, "another one sees and is recorded")
+    assert center.rig is not rig
+    assert "saved" in do(center, "record_save")
+
+
+def test_a_hotkey_that_comes_to_nothing_is_told(center: ControlCenter, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuses(center: ControlCenter) -> str:
+        raise EngineError("the window did not open within 5 s")
+
+    told: list[tuple[str, str]] = []
+    monkeypatch.setitem(COMMANDS, "record_toggle", refuses)
+    monkeypatch.setattr(center.alerts, "tell", lambda kind, text: told.append((kind, text)))
+    center._on_hotkey("f5")
+    wait_until(lambda: bool(told), 5, "it is told by tone")
+    assert told == [("failure", "the window did not open within 5 s")]
+    wait_until(lambda: any("F5: the window did not open" in n.text for n in center.snapshot().notices), 5, "and as a notice")
+
+
+def test_ending_saves_the_recording_whatever_else_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ControlCenter(Settings(), Workspace(tmp_path / "ws"))
+    engine.start()
+    assert engine.wait_ready()
+    do(engine, "source", kind="arena", pilot="expert")
+    wait_until(lambda: engine.snapshot().tick.hz > 5, 60, "ticks come")
+    do(engine, "record_toggle")
+    wait_until(lambda: engine.snapshot().recorder.steps > 5, 30, "steps are recorded")
+
+    def full(*rest: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(engine.jobs, "stop_all", full)
+    assert engine.stop(30.0) == ["jobs"]
+    assert [info.state for info in list_sessions(tmp_path / "ws")] == ["saved"]
+
+
+def test_a_long_repair_is_no_start_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def recover_all(workspace: Path, progress: Any) -> list[Any]:
+        progress("20261127T203100Z_play_arena")
+        time.sleep(1.5)
+        return []
+
+    monkeypatch.setattr("data.recovery.recover_all", recover_all)
+    engine = ControlCenter(Settings(), Workspace(tmp_path / "ws"))
+    engine.start()
+    assert engine.wait_ready(0.5)
+    assert any("repairing 20261127T203100Z_play_arena" in notice.text for notice in engine.snapshot().notices)
+    assert engine.stop(30.0) == []
+
+
 def test_what_goes_on_after_a_hand_over_is_told(center: ControlCenter) -> None:
     assert center.duties() == Duties()
     do(center, "source", kind="arena", pilot="expert", seed=7)
@@ -189,6 +272,9 @@ def test_what_goes_on_after_a_hand_over_is_told(center: ControlCenter) -> None:
     wait_until(lambda: center.snapshot().recorder.phase == "recording", 5, "it records")
     duties = center.duties()
     assert (duties.record, duties.spec) == (True, center.spec)
+    state = center.snapshot()  # who hands over looks at a terminal: the game is out of focus
+    center._state = dataclasses.replace(state, recorder=dataclasses.replace(state.recorder, phase="paused"))
+    assert center.duties().record
     path = center.workspace.root / "duties.json"
     duties.write(path)
     assert Duties.take(path) == duties

@@ -137,6 +137,15 @@ def test_a_window_with_more_rights_is_named_and_not_driven(port: Port, desk: Fak
     assert desk.open_tokens == 0, "every handle is closed"
 
 
+def test_a_person_who_presses_what_the_bot_holds_is_heard(port: Port, desk: FakeWin32, game: Window, heard: list[RawInput]) -> None:
+    """And is no auto-repeat of the bot's press: it is how controls are taken back."""
+    port.injector().inject(game.handle, (), None, ["w"], 8)
+    desk.key(0x11, True)
+    desk.key(0x11, True)  # the keyboard's own repeat
+    wait_until(lambda: len(heard) == 2, 3)
+    assert [(e.kind, e.name, e.injected) for e in heard] == [("press", "w", True), ("press", "w", False)]
+
+
 def test_events_of_devices_and_of_programs_are_told_apart(desk: FakeWin32, game: Window, heard: list[RawInput]) -> None:
     desk.key(0x11, True)
     desk.key(0x11, False)

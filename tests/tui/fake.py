@@ -138,7 +138,7 @@ class FakeCenter:
         return future
 
     def duties(self) -> Duties:
-        return Duties(SourceSpec(pilot="expert"), self.state.recorder.phase == "recording")
+        return Duties(SourceSpec(pilot="expert"), self.state.recorder.phase in ("recording", "paused"))
 
     def stop_engine(self) -> Future[str]:
         self.commands.append(("stop the engine", {}))
