@@ -182,7 +182,7 @@ ARENA_PROFILE = GameProfile(
         ),
     ),
     detector="builtin:arena",
-    detector_size=(384, 224),
+    detector_size=(448, 256),
     threat_range=0.28,
     mirrored=True,
 )

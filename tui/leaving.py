@@ -72,8 +72,7 @@ def detach(app: SecondseatApp, *, asked: bool = False) -> None:
     mine = app.desk.busy()
     if mine and not asked:
         lines = ["At work in this face, and ended with it:", *(f"  {line}" for line in mine)]
-        answers = [("d", "detach all the same: the engine goes on"), ("w", "wait: detach when it is done")]
-        ask(app, "Detach", lines, answers, {"d": lambda: detach(app, asked=True), "w": app.wait_then_leave})
+        ask(app, "Detach", lines, [("d", "detach all the same: the engine goes on")], {"d": lambda: detach(app, asked=True)})
         return
     app.farewell = DETACHED
     app.leave()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any, Final, Literal, cast
 
 import numpy as np
 
+from data.importers.old_fields import aim, as_list, corners_of, in_px, listed_in, number_of
 from data.importers.pickles import LARGEST_BYTES, looks_like_pickle, read_npz, read_pickle
 from data.vocabulary import MODES
 
@@ -28,8 +28,6 @@ OldKind = Literal["sequence", "shadow", "corrections", "labels"]
 DEFAULT_FPS: Final = 30.0
 HOTKEYS: Final = ("", *"123456789", "q", "e", "r", "space", "ctrl")
 """What the numbers of ``hotkey_id`` stand for: 0 none, 1 to 9 the digits, then q, e, r, space and ctrl."""
-PIXELS_FROM: Final = 1.5
-"""A coordinate above this is in pixels, not in 0..1."""
 UNITS: Final[Mapping[str, float]] = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9}
 LONGEST_STEP_S: Final = 2.0
 """Times are in the largest unit in which their median step is no longer than this."""
@@ -223,7 +221,7 @@ def _columns(head: dict[str, Any]) -> list[dict[str, Any]]:
 class _Reader:
     def __init__(self, found: OldRecording, head: Mapping[str, Any], picture_size: tuple[int, int] | None, name: str) -> None:
         self._found, self._name = found, name
-        self._fps = _number(head.get("fps")) or 0.0
+        self._fps = number_of(head.get("fps")) or 0.0
         self._size = _size_of(head) or picture_size
         self._longest = int(head.get("_longest", 0))
         self._said: set[str] = set()
@@ -242,25 +240,25 @@ class _Reader:
                 continue
             point, clicks, keys = self._action(action)
             state = entry.get("state")
-            row = OldRow(time_s, self._objects(_listed(entry)), point, clicks, keys, self._levels(state), self._mode(entry))
+            row = OldRow(time_s, self._objects(listed_in(entry)), point, clicks, keys, self._levels(state), self._mode(entry))
             self._found.rows.append(row)
 
     def _decide_units(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """One unit for all places of a file, one for all its boxes and one for each level: by what most are, not one by one. A pixel in the
         corner is no share of the picture, and of percents 1 is the least."""
-        points = [[_number(v) for v in _aim(entry.get("action"))] for entry in entries]
-        self._points_in_px = _in_px([max(x, y) for x, y in points if x is not None and y is not None])
-        corners = [_corners(one) for entry in entries for one in _as_list(_listed(entry))]
-        self._boxes_in_px = _in_px([max(box) for box in corners if box is not None])
+        points = [[number_of(v) for v in aim(entry.get("action"))] for entry in entries]
+        self._points_in_px = in_px([max(x, y) for x, y in points if x is not None and y is not None])
+        corners = [corners_of(one) for entry in entries for one in as_list(listed_in(entry))]
+        self._boxes_in_px = in_px([max(box) for box in corners if box is not None])
         for entry in entries:
             state = entry.get("state")
             for name, value in cast("Mapping[str, Any]", state).items() if isinstance(state, Mapping) else ():
-                number = _number(value)
+                number = number_of(value)
                 if number is not None and 1 < number <= 100:
                     self._in_percent.add(str(name).lower())
 
     def _times(self, entries: list[dict[str, Any]]) -> list[float]:
-        given = [_number(e.get("timestamp", e.get("time", e.get("t")))) for e in entries]
+        given = [number_of(e.get("timestamp", e.get("time", e.get("t")))) for e in entries]
         known = [t for t in given if t is not None]
         if entries and len(known) == len(entries) and all(b > a for a, b in itertools.pairwise(known)):
             unit = self._unit(known)
@@ -301,10 +299,10 @@ class _Reader:
         else:
             self._found.dropped[f"actions of kind {type(action).__name__}"] += 1
             return None, (), ()
-        return self._point(*_aim(action)), self._clicks(click), self._keys(key)
+        return self._point(*aim(action)), self._clicks(click), self._keys(key)
 
     def _point(self, x: Any, y: Any) -> tuple[float, float] | None:
-        px, py = _number(x), _number(y)
+        px, py = number_of(x), number_of(y)
         if px is None or py is None:
             self._found.dropped["positions that are no numbers"] += 1
             return None
@@ -322,7 +320,7 @@ class _Reader:
                 return _CLICKS[click.lower()]
         elif isinstance(click, bool) or click is None:
             return ("left",) if click else ()
-        elif (number := _number(click)) is not None and number in (0.0, 1.0, 2.0):
+        elif (number := number_of(click)) is not None and number in (0.0, 1.0, 2.0):
             return ((), ("left",), ("right",))[int(number)]
         elif number is not None and 0 < number < 1:
             return ("left",) if number >= 0.5 else ()
@@ -335,7 +333,7 @@ class _Reader:
         if isinstance(key, str):
             name = key.lower().strip()
             return () if name == "none" else (name,)
-        number = _number(key)
+        number = number_of(key)
         if number is not None and number == int(number) and 0 <= number < len(HOTKEYS):
             if number:
                 self._assume("hotkey numbers: 0 none, 1 to 9 the digits, then q, e, r, space, ctrl")
@@ -359,15 +357,15 @@ class _Reader:
         if isinstance(entry, Mapping):
             values = cast("Mapping[str, Any]", entry)
             name = values.get("class", values.get("class_name", values.get("name", values.get("label"))))
-            sure = _number(values.get("conf", values.get("confidence", values.get("score"))))
-            track = _number(values.get("track_id", values.get("id")))
+            sure = number_of(values.get("conf", values.get("confidence", values.get("score"))))
+            track = number_of(values.get("track_id", values.get("id")))
         elif isinstance(entry, Sequence) and not isinstance(entry, str):
             listed = cast("Sequence[Any]", entry)
             sure, name = (*listed, None, None)[4:6] if len(listed) >= 5 else (None, None)
-            sure, track = _number(sure), None
+            sure, track = number_of(sure), None
         else:
             return None
-        corners = _corners(entry)
+        corners = corners_of(entry)
         if name is None or corners is None:
             return None
         left, top, right, bottom = corners
@@ -391,7 +389,7 @@ class _Reader:
             return {}
         found: dict[str, float] = {}
         for name, value in cast("Mapping[str, Any]", state).items():
-            number, level = _number(value), str(name).lower()
+            number, level = number_of(value), str(name).lower()
             if number is None:
                 continue
             if not 0 <= number <= 100:
@@ -422,60 +420,12 @@ class _Reader:
             self._found.defaulted.append(what)
 
 
-def _aim(action: Any) -> tuple[Any, Any]:
-    """Where an action points, as the file has it."""
-    if isinstance(action, Mapping):
-        values = cast("Mapping[str, Any]", action)
-        return values.get("x", values.get("mouse_x")), values.get("y", values.get("mouse_y"))
-    if isinstance(action, Sequence) and not isinstance(action, str):
-        x, y = (*cast("Sequence[Any]", action), None, None)[:2]
-        return x, y
-    return None, None
-
-
-def _listed(entry: Mapping[str, Any]) -> Any:
-    """What an entry says there was, beside its state or in it."""
-    state: Any = entry.get("state")
-    return entry.get("objects", cast("dict[str, Any]", state).get("objects") if isinstance(state, dict) else None)
-
-
-def _as_list(listed: Any) -> list[Any]:
-    return cast("list[Any]", listed) if isinstance(listed, list) else []
-
-
-def _corners(entry: Any) -> tuple[float, float, float, float] | None:
-    """left, top, right, bottom of an object, as the file has them."""
-    box: Any = None
-    if isinstance(entry, Mapping):
-        values = cast("Mapping[str, Any]", entry)
-        box = values.get("bbox", values.get("box", values.get("xyxy")))
-    elif isinstance(entry, Sequence) and not isinstance(entry, str) and len(cast("Sequence[Any]", entry)) >= 5:
-        box = [*cast("Sequence[Any]", entry)[:4]]
-    if not isinstance(box, Sequence) or isinstance(box, str) or len(cast("Sequence[Any]", box)) != 4:
-        return None
-    numbers = [_number(v) for v in cast("Sequence[Any]", box)]
-    left, top, right, bottom = numbers
-    return None if left is None or top is None or right is None or bottom is None else (left, top, right, bottom)
-
-
-def _in_px(largest: Sequence[float]) -> bool:
-    """Whether places are told in pixels, from the larger number of each: most of them are beyond what a share of the picture can be."""
-    return bool(largest) and statistics.median(largest) > PIXELS_FROM
-
-
 def _size_of(head: Mapping[str, Any]) -> tuple[int, int] | None:
     for name in ("resolution", "screen_size", "picture_size", "screen"):
         value = head.get(name)
         if isinstance(value, Sequence) and len(cast("Any", value)) == 2:
-            width, height = (_number(v) for v in cast("Sequence[Any]", value))
+            width, height = (number_of(v) for v in cast("Sequence[Any]", value))
             if width and height:
                 return int(width), int(height)
-    width, height = _number(head.get("width", head.get("screen_width"))), _number(head.get("height", head.get("screen_height")))
+    width, height = number_of(head.get("width", head.get("screen_width"))), number_of(head.get("height", head.get("screen_height")))
     return (int(width), int(height)) if width and height else None
-
-
-def _number(value: Any) -> float | None:
-    """A finite number; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) else None

@@ -186,6 +186,15 @@ def test_the_face_starts_with_notices_where_the_command_line_refuses(here: Path)
     assert all("the default is used" in n for n in notices[:3])
 
 
+def test_a_stop_key_that_clashes_costs_the_stop_key_and_not_the_game(here: Path) -> None:
+    """Else play would be recorded as another game's."""
+    write(here, 'game = "mine"\n[games.mine]\nkeys = ["w"]\n[capture]\nsource = "screen"\n[actuator]\nstop_key = "f5"')
+    settings, notices = load_settings(strict=False)
+    assert (settings.game, settings.actuator.stop_key, settings.capture.source) == ("mine", "f8", "screen")
+    assert len(notices) == 1
+    assert "stop_key: 'f5' is a key of [keys] too" in notices[0]
+
+
 def test_contradicting_tables_fall_back_together(here: Path) -> None:
     write(here, 'game = "zork"\n[capture]\nfps = 50\n[actuator]\nstop_key = "f5"')
     settings, notices = load_settings(strict=False)
@@ -217,20 +226,19 @@ def test_the_arena_profile_can_be_adjusted_value_by_value(here: Path) -> None:
     assert profile.keys == Settings().games["arena"].keys
 
 
+_LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
+_KEYS = st.sampled_from(["fps", "region", "record", "face", "executor", "arena", "keys", "name", "left"])
+
+
+def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return _LEAF | st.lists(inner, max_size=2) | st.dictionaries(_KEYS, inner, max_size=3)
+
+
 @trials(max_examples=60, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from([*TABLES, "games", "game", "zzz"]),
-        st.recursive(
-            st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
-            lambda inner: (
-                st.lists(inner, max_size=2)
-                | st.dictionaries(
-                    st.sampled_from(["fps", "region", "record", "face", "executor", "arena", "keys", "name", "left"]), inner, max_size=3
-                )
-            ),
-            max_leaves=6,
-        ),
+        _nested(_nested(_LEAF)),
     )
 )
 def test_no_content_whatever_breaks_the_lenient_reading(raw: dict[str, Any]) -> None:

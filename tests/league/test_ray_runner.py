@@ -123,6 +123,7 @@ def test_an_actor_killed_and_a_machine_lost_in_mid_run_lose_nothing_and_count_no
         os.kill(places(apart)[1][0], signal.SIGKILL)  # nobody's weights are new: the one in its place lacks them all
         mine, theirs = lister(150), lister(150)
         same(alone.collect(mine, 16), apart.collect(theirs, 16))
+        apart.drop()
         with pytest.raises(KeyError, match="players c: no weights are set"):
             apart.collect(lister(200, players=("c", "b", "expert", "a")), 16)
         with pytest.raises(RunnerError, match=r"4 actors were asked for, the cluster has 2 cores; use --actors 2"):

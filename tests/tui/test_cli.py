@@ -297,6 +297,8 @@ def test_what_is_watched_follows_settings_and_options() -> None:
         assert (played.kind, played.session, played.loop) == ("video", "last", "loop" in given)
     for wrong, said in (
         ({"pilot": "expert"}, "--pilot needs --source arena"),
+        ({"seed": 5}, "--seed needs --source arena"),
+        ({"session": "last", "seed": 5}, "--seed needs --source arena"),
         ({"source": "video", "pilot": "expert"}, "--pilot needs --source arena"),
         ({"look": "reef"}, "--look needs --source arena"),
         ({"source": "video", "look": "reef"}, "--look needs --source arena"),

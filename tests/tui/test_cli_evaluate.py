@@ -49,6 +49,16 @@ def told(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tu
     return said.out, said.err
 
 
+@pytest.mark.parametrize(("page", "said"), [("plots.jpg", "a page is .png, .svg, .pdf"), ("gone/plots.png", "there is no such folder")])
+def test_a_page_that_cannot_be_is_refused_before_anything_flies(
+    page: str, said: str, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = told(capsys, "--policy", "tiny", "--episodes", "2000", "--page", page, status=2)
+    assert said in err
+    assert not out
+    assert not (workspace / "logs" / "evaluations").exists()
+
+
 @pytest.mark.timeout(120)
 def test_a_policy_is_flown_and_judged_in_plain_text(
     workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

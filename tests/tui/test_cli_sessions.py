@@ -51,6 +51,16 @@ def test_a_session_is_listed_shown_checked_trashed_and_brought_back(workspace: P
     assert not list(workspace.rglob("video.mkv"))
 
 
+def test_all_that_are_named_are_trashed_or_none(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = write_session(workspace, 5), write_session(workspace, 6)
+    assert cli.main(["sessions", "trash", one.name, "typo"]) == 1
+    assert "typo" in capsys.readouterr().err
+    assert one.is_dir()
+    moved = told(capsys, "sessions", "trash", "last", two.name, two.name)
+    assert [info["id"] for info in moved] == [two.name]
+    assert one.is_dir()
+
+
 def test_people_read_a_table(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_session(workspace)
     assert cli.main(["sessions", "list"]) == 0

@@ -57,7 +57,7 @@ def test_out_and_in_and_status_and_json(words: list[str], tmp_path: Path, capsys
     assert told["counts"]["boxes.foe"] == 5
     assert run(words, "squares", "--status") == 0
     said = capsys.readouterr().out
-    assert "5 pictures confirmed, 0 to look at" in said
+    assert "pictures: 5 confirmed, 0 to look at" in said
     assert re.search(r"foe +5", said)
 
 
@@ -111,5 +111,5 @@ def test_the_page_is_served_until_ctrl_c_and_all_is_kept(words: list[str], tmp_p
         process.kill()
         process.wait()
     assert process.returncode == 0, err
-    assert "0 pictures confirmed, 3 to look at" in out
+    assert "pictures: 0 confirmed, 3 to look at" in out
     assert len(TeachProject(tmp_path / "w", PROFILE).pictures()) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 import shutil
@@ -114,3 +115,21 @@ def test_what_cannot_be_done_is_one_line(run: Run, tmp_path: Path, capsys: pytes
     (tmp_path / "w" / trusted.TRUSTED).write_text("[")
     assert run("b.pt", "--yes") == 1
     assert "trusted files are then asked for anew" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("typed", "status"), [("yes\n", 0), ("", 2), ("no\n", 2)])
+def test_the_question_is_not_in_what_a_program_reads(
+    typed: str, status: int, run: Run, detector: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "here" / "best.pt"
+    copy.write_bytes(detector.read_bytes())
+    asked = io.StringIO(typed)
+    asked.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stdin", asked)
+    assert run("best.pt", "--size", "64", "--json") == status
+    said = capsys.readouterr()
+    assert "Trust best.pt? Type yes: " in said.err
+    if status:
+        assert (said.out, "not trusted" in said.err) == ("", True)
+    else:
+        assert json.loads(said.out)["onnx"].endswith("best.onnx")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -42,6 +43,27 @@ async def test_detaching_asks_nothing_and_leaves_the_engine(state: object) -> No
         await until(lambda: app._exit)
         assert center.commands == []
         assert app.farewell == "detached; the engine goes on: secondseat attach looks at it again, secondseat stop ends it"
+
+
+async def test_what_this_face_does_by_itself_is_not_ended_without_asking() -> None:
+    """A clip that is exported, say: it is no work of the engine, which goes on."""
+    async with face(FakeCenter(idle_state(), attached=True)) as (app, pilot, _):
+        go = threading.Event()
+        app.desk.long("exporting a clip", lambda report: go.wait(20), lambda found: None, lambda error: None)
+        await pilot.press("q")
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "nothing is at work." in shown
+        assert "At work in this face, and ended with it:" in shown
+        assert "exporting a clip" in shown
+        await pilot.press("escape", "D")
+        await pilot.pause()
+        assert "exporting a clip" in screen_text(app)
+        assert not app.leaving
+        await pilot.press("d")
+        go.set()
+        await until(lambda: app._exit)
+        assert app.farewell.startswith("detached")
 
 
 async def test_quitting_attached_asks_whether_the_engine_is_to_end() -> None:

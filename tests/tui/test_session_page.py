@@ -76,6 +76,21 @@ async def test_a_stretch_is_selected_and_one_key_says_what_it_was(folder: Path) 
         await until(lambda: "FLEE──" not in screen_text(app))
 
 
+async def test_a_label_that_could_not_be_written_does_not_stay_on_the_screen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*rest: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    async with page(folder) as (app, pilot, pane):
+        monkeypatch.setattr("data.labels.set_mode", full)
+        await pilot.press("space", *["right"] * 20, "space")
+        assert pane.loaded is not None
+        before = pane.loaded.timeline.modes
+        await pilot.press("e")
+        await until(lambda: "No space left on device" in screen_text(app))
+        await until(lambda: pane.loaded is not None and pane.loaded.timeline.modes == before)
+        assert "FLEE──" not in screen_text(app)
+
+
 async def test_keys_of_one_packet_act_in_the_order_they_were_pressed(folder: Path) -> None:
     async with page(folder) as (app, pilot, pane):
         for key in ("right", "space", "right", "right", "space", "right"):
@@ -162,7 +177,7 @@ async def test_a_stretch_becomes_a_session_and_a_clip(folder: Path, tmp_path: Pa
         assert new.duration_s == pytest.approx(stretch[1] - stretch[0], abs=0.1)
         await pilot.press("E")
         await until(lambda: isinstance(app.screen, AskText))
-        assert app.screen.query_one(Input).value.endswith(f"clips/{folder.name}.mp4")
+        assert app.screen.query_one(Input).value.endswith(f"clips/{folder.name}_0-2s.mp4")
         app.screen.query_one(Input).value = str(tmp_path / "stretch.mp4")
         await pilot.press("enter")
         await until(lambda: (tmp_path / "stretch.mp4").exists(), 20)
