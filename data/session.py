@@ -275,10 +275,10 @@ class SessionWriter:
         if not self._described:
             self.metadata.state = "unsaved" if state == "unsaved" else "saved"
             write_metadata(self.folder, self.metadata)
-            self._described = True
             sync_folder(self.folder)
             if self.metadata.state == "saved":
                 self._lock.release()
+            self._described = True
         return self.metadata
 
     def _end_streams(self, end_ns: int | None) -> None:

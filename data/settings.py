@@ -342,12 +342,19 @@ class Settings(SettingsModel):
             raise Clash(text, ("game",))
         if self.actuator.stop_key in (self.keys.record, self.keys.save, self.keys.discard):
             text = f"[actuator] stop_key: {self.actuator.stop_key!r} is a key of [keys] too; give each its own"
-            raise Clash(text, ("actuator", "stop_key"))
+            raise Clash(text, self._key_to_blame({self.actuator.stop_key}))
         clash = sorted(self.control_keys().intersection(self.profile().keys))
         if clash:
             text = f"[games.{self.game}] keys: {', '.join(clash)} steer Secondseat; choose other control keys in [keys]"
-            raise Clash(text, ("actuator", "stop_key") if self.actuator.stop_key in clash else ("keys",))
+            raise Clash(text, self._key_to_blame(set(clash)))
         return self
+
+    def _key_to_blame(self, clash: set[str]) -> tuple[str, str]:
+        """Of the control keys in ``clash`` one that somebody chose: the others are as they come."""
+        if self.actuator.stop_key in clash and "stop_key" in self.actuator.model_fields_set:
+            return "actuator", "stop_key"
+        names = [name for name in ("record", "save", "discard") if getattr(self.keys, name) in clash]
+        return "keys", next((name for name in names if name in self.keys.model_fields_set), names[0])
 
     def profile(self) -> GameProfile:
         """The active game's profile."""

@@ -78,6 +78,16 @@ class BotError(Exception):
     """The bot could not be armed or flown; the text says what to do."""
 
 
+def _arm(hands: Hands) -> str:
+    """Without the bot's lock: it may take seconds, in which whoever looks is not to wait, and the stop key is to be heard. Returns the
+    window's name; raises what ``arm`` raises, and then nothing is armed."""
+    try:
+        return hands.arm()
+    except Exception:
+        hands.disarm()  # it may have been armed all the same, and only not have said so in time
+        raise
+
+
 class Bot:
     """``on_observation`` runs in the tick's thread; the commands may come from any other."""
 
@@ -120,30 +130,16 @@ class Bot:
             if self._phase in ("flying", "paused"):
                 raise BotError("the bot is flying already; disarm it first")
             self._end_hands()
-        window = self._take(hands)
-        with self._lock:
-            policy.reset()
-            self._hands, self._policy, self._dry_run = hands, policy, dry_run
-            self._names, self.model_version = (policy_name, window), model_version
-            self._sequence = self._expired = 0
-            self._set("armed", "")
-            return f"armed: {policy_name} may drive {window}{' (dry run: nothing is pressed)' if dry_run else ''}"
-
-    def _take(self, hands: Hands) -> str:
-        """Arm hands, without the lock: it may take seconds, in which whoever looks is not to wait, and the stop key is to be heard.
-
-        Returns the window's name. Raises BotError when it was stopped or disarmed meanwhile, and what ``arm`` raises: then nothing is
-        armed.
-        """
-        calls = self._called_off
-        try:
-            window = hands.arm()
-        except Exception:
-            hands.disarm()  # it may have been armed all the same, and only not have said so in time
-            raise
+            calls = self._called_off
+        window = _arm(hands)
         with self._lock:
             if self._called_off == calls:
-                return window
+                policy.reset()
+                self._hands, self._policy, self._dry_run = hands, policy, dry_run
+                self._names, self.model_version = (policy_name, window), model_version
+                self._sequence = self._expired = 0
+                self._set("armed", "")
+                return f"armed: {policy_name} may drive {window}{' (dry run: nothing is pressed)' if dry_run else ''}"
         hands.release()
         hands.disarm()
         raise BotError("it was stopped while it was armed; arm it again")
@@ -152,12 +148,16 @@ class Bot:
         """Begin, or resume after a yield."""
         with self._lock:
             hands, policy, again = self._hands, self._policy, self._phase in ("yielded", "stopped")
+            calls = self._called_off
         if hands is None or policy is None:
             raise BotError("the bot is not armed; arm it first (it asks for the window and the policy)")
-        window = self._take(hands) if again else ""
+        window = _arm(hands) if again else ""
         with self._lock:
-            if self._hands is not hands or self._policy is not policy:
-                raise BotError("it was disarmed meanwhile; arm it again")
+            if self._called_off != calls or self._hands is not hands:
+                if again:
+                    hands.release()
+                    hands.disarm()
+                raise BotError("it was stopped while it was armed; arm it again")
             if again:
                 self._names = (self._names[0], window)
                 policy.reset()

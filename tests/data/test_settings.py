@@ -195,6 +195,21 @@ def test_a_stop_key_that_clashes_costs_the_stop_key_and_not_the_game(here: Path)
     assert "stop_key: 'f5' is a key of [keys] too" in notices[0]
 
 
+@pytest.mark.parametrize(
+    ("lines", "keys"),
+    [
+        ('[keys]\nrecord = "f8"', ("f5", "f6", "f8")),  # the stop key is as it comes
+        ('[keys]\nsave = "f8"\nrecord = "f9"', ("f9", "f6", "f8")),
+        ('[keys]\nrecord = "f8"\n[actuator]\nstop_key = "f8"', ("f5", "f6", "f8")),  # both were: the stop key first
+    ],
+)
+def test_of_keys_that_clash_one_that_was_chosen_falls_back(lines: str, keys: tuple[str, ...], here: Path) -> None:
+    write(here, lines)
+    settings, notices = load_settings(strict=False)
+    assert (settings.keys.record, settings.keys.save, settings.actuator.stop_key) == keys
+    assert notices
+
+
 def test_contradicting_tables_fall_back_together(here: Path) -> None:
     write(here, 'game = "zork"\n[capture]\nfps = 50\n[actuator]\nstop_key = "f5"')
     settings, notices = load_settings(strict=False)
