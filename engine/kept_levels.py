@@ -58,6 +58,8 @@ class Figure:
     unit: Unit = "share"
     bases: tuple[Base, ...] = ()
     again: float = NAN
+    interval: tuple[float, float] | None = None
+    """From where to where it may lie (95 %); None where that was not kept, or the play was too short to tell."""
 
     @property
     def hardest(self) -> float:
@@ -84,6 +86,8 @@ class Onset:
     again: float
     true: int
     predicted: int
+    interval: tuple[float, float] | None
+    """Of ``f1``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,12 @@ def counts(value: object, *path: str) -> tuple[int, ...]:
     return tuple(int(n) if math.isfinite(n) else 0 for n in numbers(value, *path))
 
 
+def interval(figures: Mapping[str, Any], name: str) -> tuple[float, float] | None:
+    """Of a figure of a level, or of an input."""
+    ends = numbers(figures, "intervals", name)
+    return (ends[0], ends[1]) if len(ends) == 2 and all(map(math.isfinite, ends)) else None
+
+
 def figures(levels: Mapping[str, Any]) -> list[Figure]:
     """The figures that sum a policy up, level by level; those that were not measured are left out."""
     mode, target = part(levels, "mode"), part(levels, "target")
@@ -133,6 +143,7 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
                 Base("as before", number(mode, "persistence_balanced")),
             ),
             again=number(mode, "second_run_balanced"),
+            interval=interval(mode, "balanced_accuracy"),
         ),
         Figure(
             "mode",
@@ -140,6 +151,7 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
             number(mode, "accuracy"),
             bases=(Base("the commonest", number(mode, "majority")), Base("as before", number(mode, "persistence"))),
             again=number(mode, "second_run"),
+            interval=interval(mode, "accuracy"),
         ),
         Figure(
             "target",
@@ -151,6 +163,7 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
                 Base("as before", number(target, "persistence")),
             ),
             again=number(target, "second_run"),
+            interval=interval(target, "on_target"),
         ),
         Figure(
             "target",
@@ -162,6 +175,7 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
                 Base("as before", number(target, "persistence_in_crowds")),
             ),
             again=number(target, "second_run_in_crowds"),
+            interval=interval(target, "crowds"),
         ),
     ]
     found.append(_point(levels, "predicted"))
@@ -172,11 +186,13 @@ def figures(levels: Mapping[str, Any]) -> list[Figure]:
             number(levels, "actions", "predicted", "lands"),
             bases=(Base("the cursor", number(levels, "actions", "predicted", "cursor_lands")),),
             again=number(levels, "actions", "predicted", "second_run_lands"),
+            interval=interval(part(levels, "actions", "predicted"), "lands"),
         )
     )
     for onset in onsets(levels, "predicted"):
         if onset.name == "mouse_left":
-            found.append(Figure("action", "left click, F1 in 2 ticks", onset.f1, bases=(Base("evenly", onset.even),), again=onset.again))
+            bases = (Base("evenly", onset.even),)
+            found.append(Figure("action", "left click, F1 in 2 ticks", onset.f1, "share", bases, onset.again, onset.interval))
     return [figure for figure in found if math.isfinite(figure.value)]
 
 
@@ -223,6 +239,7 @@ def onsets(levels: Mapping[str, Any], told: str) -> list[Onset]:
             number(one, "even"),
             number(one, "second_run"),
             *counts({"n": [one.get("true"), one.get("predicted")]}, "n"),
+            interval=interval(one, "f1"),
         )
         for name, one in ((name, part(found, name)) for name in found)
     ]

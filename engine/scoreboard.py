@@ -8,7 +8,8 @@ timing scores. Closed loop (``engine.evaluate``) decides; these figures say wher
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -24,9 +25,10 @@ from data.track_lookup import click_rows, clicked_tracks, padded, scale, self_po
 from data.vocabulary import MODES, MOUSE_BUTTONS
 from data.windows import stretches
 from engine.policy import Policy
-from engine.replay import Actions, held_modes, held_targets, replay_actions, replay_modes, replay_targets
+from engine.replay import held_modes, held_targets, replay_actions, replay_modes, replay_targets
 from engine.runtime.progress import Progress, Report, ignore
 from engine.scoreboard_figures import ActionFigures, Calibration, ModeFigures, OnsetFigures, Scoreboard, TargetFigures
+from engine.scoreboard_parts import Again, Said, parts_of, with_intervals
 from trainers import metrics
 from trainers.pressing import NEVER, begun_ticks, pressed_ticks
 
@@ -43,40 +45,8 @@ REPEAT_S: Final = 0.6
 """A click on the track that was clicked so shortly before is a repeat: the first one's effect was not seen yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
-    """What the demonstrator does in one row when it plays it again. ``mode``: index into MODES or NO_MODE; ``point`` in 0..1."""
-
-    onsets: tuple[str, ...]
-    mode: int
-    target_id: int
-    point: tuple[float, float]
-
-
 SecondRun = Callable[[int, int, int], list[Again]]
 """Plays rows ``start`` to ``stop`` of a session (by its number) again with fresh timing, row by row."""
-
-
-@dataclass(slots=True)
-class _Said:
-    """Everything of one stretch: labels and answers."""
-
-    steps: Steps
-    start: int
-    stop: int
-    modes: NDArray[np.int8]
-    targets: NDArray[np.int32]
-    mode_rows: NDArray[np.int64]
-    mode_likely: NDArray[np.float32]
-    mode_chosen: NDArray[np.int64]
-    target_rows: NDArray[np.int64]
-    target_ids: NDArray[np.int32]
-    target_likely: NDArray[np.float32]
-    target_chosen: NDArray[np.int32]
-    actions: dict[str, Actions]
-    told: dict[str, NDArray[np.int32]]
-    swapped: Actions
-    again: list[Again] | None
 
 
 def judge(
@@ -107,14 +77,15 @@ def judge(
     swapped, predicted = (
         np.concatenate(points) for points in zip(*((s.swapped.point, s.actions["predicted"].point) for s in said), strict=True)
     )
+    pieces = parts_of(said)
     return Scoreboard(
         policy=policy.name,
         play=play,
         minutes=sum(float(s.steps.time_ns[s.stop - 1] - s.steps.time_ns[s.start]) for s in said) / 60e9,
         play_kind="recordings" if second_run is None else "unseen",
-        mode=_mode_figures(said) if policy.brains.has_strategist else None,
-        target=_target_figures(said) if policy.brains.has_tactician else None,
-        actions={told: _action_figures(policy, said, told) for told in said[0].actions},
+        mode=with_intervals(_mode_figures, said, pieces) if policy.brains.has_strategist else None,
+        target=with_intervals(_target_figures, said, pieces) if policy.brains.has_tactician else None,
+        actions={told: with_intervals(partial(_action_figures, policy, told), said, pieces) for told in said[0].actions},
         lag_sweep=_lag_sweep(policy, said),
         causality=metrics.causality(predicted, swapped),
     )
@@ -127,7 +98,7 @@ def _replay(
     stop: int,
     again: list[Again] | None,
     count: Callable[[int], None],
-) -> _Said:
+) -> Said:
     length = stop - start
     modes, targets = label_modes(steps), label_targets(steps)
     silent = np.full(length, NO_TARGET, np.int32)
@@ -148,10 +119,10 @@ def _replay(
 
     swapped = replay_actions(policy, steps, start, stop, held, aim, elsewhere, count)
     said_modes, said_targets = (mode_rows, mode_likely, mode_chosen), (rows, ids, likely, chosen)
-    return _Said(steps, start, stop, modes, targets, *said_modes, *said_targets, actions, told, swapped, again)
+    return Said(steps, start, stop, modes, targets, *said_modes, *said_targets, actions, told, swapped, again)
 
 
-def _mode_figures(said: Sequence[_Said]) -> ModeFigures:
+def _mode_figures(said: Sequence[Said]) -> ModeFigures:
     known = np.concatenate([s.modes[s.mode_rows] for s in said]).astype(np.int64)
     likely = np.concatenate([s.mode_likely for s in said])
     answer = np.concatenate([s.mode_chosen for s in said])
@@ -181,7 +152,7 @@ def _mode_figures(said: Sequence[_Said]) -> ModeFigures:
     )
 
 
-def _target_figures(said: Sequence[_Said]) -> TargetFigures:
+def _target_figures(said: Sequence[Said]) -> TargetFigures:
     right: dict[str, list[NDArray[np.bool_]]] = {}
     wanted: list[NDArray[np.bool_]] = []
     crowd: list[NDArray[np.bool_]] = []
@@ -226,7 +197,7 @@ def _target_figures(said: Sequence[_Said]) -> TargetFigures:
     )
 
 
-def _action_figures(policy: Policy, said: Sequence[_Said], told: str) -> ActionFigures:
+def _action_figures(policy: Policy, told: str, said: Sequence[Said]) -> ActionFigures:
     names = input_names(policy.profile)
     left = names.index("mouse_left")
     errors, before, again = list[float](), list[float](), list[float]()
@@ -304,7 +275,7 @@ def _repeats(steps: Steps, clicks: NDArray[np.int64], clicked: NDArray[np.int64]
     return np.concatenate([[False], (ids[1:] == ids[:-1]) & (ids[1:] != NO_TARGET) & soon])
 
 
-def _repeated_click(s: _Said, row: int) -> tuple[int, NDArray[np.float64]] | None:
+def _repeated_click(s: Said, row: int) -> tuple[int, NDArray[np.float64]] | None:
     """Row and place of the second run's click nearest in time to a click, within half a second; None when there is none."""
     if s.again is None:
         return None
@@ -317,7 +288,7 @@ def _repeated_click(s: _Said, row: int) -> tuple[int, NDArray[np.float64]] | Non
     return tick + s.start, np.array(s.again[tick].point)
 
 
-def _onset_figures(policy: Policy, said: Sequence[_Said], told: str, place: int, name: str) -> OnsetFigures:
+def _onset_figures(policy: Policy, said: Sequence[Said], told: str, place: int, name: str) -> OnsetFigures:
     true, fired, even, again = (list[NDArray[np.int64]]() for _ in range(4))
     offset = 0
     for s in said:
@@ -330,20 +301,22 @@ def _onset_figures(policy: Policy, said: Sequence[_Said], told: str, place: int,
     known, ours, regular, second = (np.concatenate(parts) for parts in (true, fired, even, again))
     near = metrics.onset_score(ours, known, NEAR_TICKS)
     repeated = said[0].again is not None
+    best = metrics.onset_score(second, known, NEAR_TICKS).f1 if repeated else float("nan")
     return OnsetFigures(
         f1=near.f1,
+        of_second_run=near.f1 / best if best > 0 else float("nan"),
         exact=metrics.onset_score(ours, known, 0).f1,
         precision=near.precision,
         recall=near.recall,
         even=metrics.onset_score(regular, known, NEAR_TICKS).f1,
-        second_run=metrics.onset_score(second, known, NEAR_TICKS).f1 if repeated else float("nan"),
+        second_run=best,
         second_run_exact=metrics.onset_score(second, known, 0).f1 if repeated else float("nan"),
         true=len(known),
         predicted=len(ours),
     )
 
 
-def _lag_sweep(policy: Policy, said: Sequence[_Said]) -> dict[int, float]:
+def _lag_sweep(policy: Policy, said: Sequence[Said]) -> dict[int, float]:
     names = input_names(policy.profile)
     place = names.index("mouse_left")
     pairs = [
@@ -354,20 +327,25 @@ def _lag_sweep(policy: Policy, said: Sequence[_Said]) -> dict[int, float]:
     return {lag: metrics.onset_score(ours - lag, true, 0).f1 for lag in LAGS}
 
 
-def _onsets(s: _Said, place: int) -> NDArray[np.int64]:
+def _onsets(s: Said, place: int) -> NDArray[np.int64]:
     """Ticks of the stretch, from 0, in which an input was newly pressed."""
     codes = s.steps.onset_codes == place
     rows = np.repeat(np.arange(len(s.steps)), np.diff(s.steps.onset_offsets))[codes]
     return rows[(rows >= s.start) & (rows < s.stop)] - s.start
 
 
-def _fired(policy: Policy, s: _Said, told: str, place: int, name: str) -> NDArray[np.int64]:
+def _fired(policy: Policy, s: Said, told: str, place: int, name: str) -> NDArray[np.int64]:
     """Ticks of the stretch, from 0, in which the policy would press an input by its rule, or begin to hold one that it holds."""
+    if (told, place) in s.fired:
+        return s.fired[told, place]
     if name in policy.holds and name not in MOUSE_BUTTONS:
-        return begun_ticks(s.actions[told].held[:, place])
-    ticks_s = np.diff(s.steps.time_ns[s.start : s.stop]) / 1e9
-    scale = policy.settings.click_scale if name == "mouse_left" else 1.0
-    return pressed_ticks(s.actions[told].hazards[:, place], policy.rules.get(name, NEVER), float(np.median(ticks_s)), scale)
+        fired = begun_ticks(s.actions[told].held[:, place])
+    else:
+        tick_s = float(np.median(np.diff(s.steps.time_ns[s.start : s.stop]))) / 1e9
+        scale = policy.settings.click_scale if name == "mouse_left" else 1.0
+        fired = pressed_ticks(s.actions[told].hazards[:, place], policy.rules.get(name, NEVER), tick_s, scale)
+    s.fired[told, place] = fired
+    return fired
 
 
 def _nearest(steps: Steps, rows: NDArray[np.int64], roles: tuple[str, ...]) -> NDArray[np.int32]:

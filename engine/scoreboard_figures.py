@@ -13,6 +13,9 @@ from typing import Any, Literal
 
 PlayKind = Literal["", "unseen", "recordings"]
 """What play was judged on: fresh play of a demonstrator, or what lies in the workspace; empty: it is not known."""
+Intervals = dict[str, tuple[float, float]]
+"""From where to where the shares of figures may lie, by their names: 95 % intervals (``engine.scoreboard_parts``), not of those for which
+the play does not tell one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class ModeFigures:
     recalls: dict[str, float]
     confusion: tuple[tuple[int, ...], ...]
     calibration: Calibration
+    intervals: Intervals = field(default_factory=dict[str, tuple[float, float]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +67,17 @@ class TargetFigures:
     second_run_in_crowds: float
     none_share: float
     calibration: Calibration
+    intervals: Intervals = field(default_factory=dict[str, tuple[float, float]])
 
 
 @dataclass(frozen=True, slots=True)
 class OnsetFigures:
-    """F1 of new presses of one input within 2 ticks (with precision and recall) and in the very tick, beside pressing as often at
-    even intervals and the demonstrator's second run (NaN without one). ``true``: presses of the demonstrator."""
+    """F1 of new presses of one input within 2 ticks (with precision and recall; ``of_second_run``: as a share of what the second run
+    gets) and in the very tick, beside pressing as often at even intervals and the demonstrator's second run (NaN without one).
+    ``true``: presses of the demonstrator."""
 
     f1: float
+    of_second_run: float
     exact: float
     precision: float
     recall: float
@@ -79,6 +86,7 @@ class OnsetFigures:
     second_run_exact: float
     true: int
     predicted: int
+    intervals: Intervals = field(default_factory=dict[str, tuple[float, float]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +119,7 @@ class ActionFigures:
     second_run_first_lands: float
     onsets: dict[str, OnsetFigures]
     calibration: Calibration
+    intervals: Intervals = field(default_factory=dict[str, tuple[float, float]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,9 @@ def _recalls(axis: Any, levels: Mapping[str, Any]) -> None:
         return
     balanced = number(levels, "mode", "balanced_accuracy")
     axis.bar([m.title() for m in recalls], list(recalls.values()), color=_OURS)
-    axis.axhline(balanced, color="black", linewidth=1, label=f"balanced {balanced:.2f}")
+    ends = kept_levels.interval(kept_levels.part(levels, "mode"), "balanced_accuracy")
+    between = f" [{ends[0]:.2f}, {ends[1]:.2f}]" if ends is not None else ""
+    axis.axhline(balanced, color="black", linewidth=1, label=f"balanced {balanced:.2f}{between}")
     axis.axhline(1 / len(recalls), color=_BASE, linestyle="--", label="one answer always")
     _legend(axis, 1.0)
 
@@ -129,6 +131,7 @@ def _targets(axis: Any, levels: Mapping[str, Any]) -> None:
     )
     rows = [[number(target, kinds[i]) for kinds in keys] for i in range(3)]
     _bars(axis, names, rows, ("policy", "the nearest", "the demonstrator again"))
+    _whiskers(axis, rows, [kept_levels.interval(target, name) for name in ("on_target", "crowds")])
     axis.axhline(number(target, "persistence"), color="black", linewidth=1, linestyle=":", label="the target before")
     _legend(axis, 1.0)
 
@@ -142,6 +145,7 @@ def _onsets(axis: Any, levels: Mapping[str, Any]) -> None:
     names = [f"{found.name.removeprefix('mouse_')} ({found.true})" for found in onsets]
     rows = [[found.f1 for found in onsets], [found.even for found in onsets], [found.again for found in onsets]]
     _bars(axis, names, rows, ("policy", "at even intervals", "the demonstrator again"))
+    _whiskers(axis, rows, [found.interval for found in onsets])
     axis.tick_params(axis="x", rotation=40)
     _legend(axis, 1.0)
 
@@ -195,6 +199,15 @@ def _bars(axis: Any, names: Sequence[str], rows: Sequence[Sequence[float]], labe
         if any(math.isfinite(v) for v in values):
             axis.bar([x + (i - (len(rows) - 1) / 2) * width for x in range(len(names))], values, width, color=colour, label=label)
     axis.set_xticks(range(len(names)), names)
+
+
+def _whiskers(axis: Any, rows: Sequence[Sequence[float]], intervals: Sequence[tuple[float, float] | None]) -> None:
+    """On the bars of the first row: from where to where its figures may lie."""
+    left = (len(rows) - 1) / 2 * 0.8 / len(rows)
+    for x, (value, ends) in enumerate(zip(rows[0], intervals, strict=True)):
+        if ends is not None and math.isfinite(value):
+            reach = ([max(0.0, value - ends[0])], [max(0.0, ends[1] - value)])
+            axis.errorbar([x - left], [value], yerr=reach, fmt="none", color="black", linewidth=0.8, capsize=2)
 
 
 def _legend(axis: Any, top: float) -> None:

@@ -93,6 +93,19 @@ def normalised_over_seeds(policies: Sequence[Sequence[float]], demonstrator: Seq
     return _interval(value, [by_seed, by_episode, (both, free)], seeds * n, variance)
 
 
+def jackknife_interval(value: float, without: Sequence[float]) -> Interval:
+    """Of any figure of G parts of play: ``without`` [G] holds the figure with each of them left out in turn. The delete-a-group
+    jackknife (Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 11; Kott 2001, "The delete-a-group jackknife"):
+    variance (G - 1) / G * sum (without - mean)^2, G - 1 degrees of freedom. Infinite with fewer than two parts, or where the figure is
+    not known without each."""
+    values = np.asarray(without, np.float64)
+    n = len(values)
+    if n < 2 or not np.isfinite(values).all() or not math.isfinite(value):
+        return Interval(value, -math.inf, math.inf, n)
+    variance = (n - 1) / n * float(((values - values.mean()) ** 2).sum())
+    return _interval(value, [(variance, n - 1)], n)
+
+
 def episodes_needed(gain: float, scatter: float, power: float = 0.8) -> int:
     """How many episodes a side a claim of this gain needs (two-sided 5 %, two independent means, normal
     approximation): n = 2 ((z_0.975 + z_power) scatter / gain)^2. ``gain`` and ``scatter`` in the same unit."""

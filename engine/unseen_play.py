@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from data.profile import GameProfile
     from engine.evaluate import Rung
-    from engine.scoreboard import Again, SecondRun
+    from engine.scoreboard import SecondRun
     from engine.scoreboard_figures import Scoreboard
+    from engine.scoreboard_parts import Again
 
 FIRST: Final = 500_000
 """Where in the list of test seeds these worlds begin: far from those on which policies are scored."""
@@ -142,7 +143,7 @@ def second_run(pilot: str, play: Sequence[Steps], exact: Sequence[Sequence[Obser
 
     def again(session: int, start: int, stop: int) -> list[Again]:
         from engine.lockstep import same_track
-        from engine.scoreboard import Again
+        from engine.scoreboard_parts import Again
         from league.arena.pilots import make_pilot
 
         other = make_pilot(pilot, AGAIN)

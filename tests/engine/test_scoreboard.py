@@ -19,8 +19,9 @@ from data.track_lookup import click_rows, clicked_tracks
 from data.vocabulary import MODES
 from engine.policy import Policy, load_policy
 from engine.replay import replay_actions
-from engine.scoreboard import CROWD, Again, _repeats, calibration, enemies_in, judge
+from engine.scoreboard import CROWD, _repeats, calibration, enemies_in, judge
 from engine.scoreboard_page import draw
+from engine.scoreboard_parts import Again
 from engine.unseen_play import second_run, unseen_play
 from tests.trainers.synthetic import session
 from trainers.pressing import PressRule

@@ -33,7 +33,7 @@ def levels(policy: str = "quick-1", skill: float = 0.7) -> dict[str, Any]:
             "cursor_before_px": 61.0,
             "lands": lands,
             "onsets": {
-                "mouse_left": {"f1": f1, **onset},
+                "mouse_left": {"f1": f1, **onset, "intervals": {"f1": [f1 - 0.04, f1 + 0.04]}},
                 "space": {"f1": 0.4, "exact": 0.2, "even": 0.05, "second_run": None, "true": 31, "predicted": 44},
                 "q": {"f1": 0.0, "exact": 0.0, "even": 0.02, "second_run": None, "true": 6, "predicted": 0},
             },
@@ -53,6 +53,7 @@ def levels(policy: str = "quick-1", skill: float = 0.7) -> dict[str, Any]:
             "confusion": confusion,
             "calibration": sure,
             "second_run": 0.93,
+            "intervals": {"accuracy": [0.741, 0.831], "balanced_accuracy": [skill - 0.11, skill + 0.11]},
         },
         "target": {
             "decisions": 1500,
@@ -65,6 +66,7 @@ def levels(policy: str = "quick-1", skill: float = 0.7) -> dict[str, Any]:
             "persistence": 0.66,
             "none_share": 0.22,
             "calibration": sure,
+            "intervals": {"on_target": [skill - 0.03, skill + 0.03]},
         },
         "actions": {"predicted": told(18.4, 0.87, skill), "dropped": told(44.0, 0.4, 0.33), "true": told(12.2, 0.93, 0.75)},
         "lag_sweep": {str(lag): max(0.02, skill - 0.14 * abs(lag - 1)) for lag in range(-4, 9)},

@@ -12,6 +12,7 @@ import pytest
 from data.checkpoint import read_card
 from data.models import models_dir
 from data.profile import ARENA_PROFILE
+from data.vocabulary import MODES
 from engine.policy import load_policy
 from engine.scoreboard import judge
 from engine.scoreboard_figures import Scoreboard
@@ -127,6 +128,21 @@ def test_how_late_it_clicks_is_told_where_a_click_met_one(f1: float, said: str, 
     _say_levels(dataclasses.replace(board, lag_sweep=dict.fromkeys(range(-4, 9), 0.0) | {2: f1}))
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left click: late by")]
     assert " ".join(line.split()) == f"left click: late by {said}"
+
+
+def test_what_a_figure_may_as_well_be_stands_beside_it_and_how_much_of_each_mode_there_was(
+    bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = judge(load_policy(bundle), [session(8, seed=31)], "made up")
+    assert board.mode is not None
+    mode = dataclasses.replace(board.mode, accuracy=0.75, intervals={"accuracy": (0.5, 1.0)})
+    _say_levels(dataclasses.replace(board, mode=mode))
+    lines = {line.split("  ")[0]: " ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert "mode: accuracy 0.75 [0.50, 1.00] " in lines["mode: accuracy"]
+    meant = {name: sum(row) for name, row in zip(MODES, mode.confusion, strict=True) if sum(row)}
+    assert sum(meant.values()) == mode.seconds
+    told = ", ".join(f"{name.lower()} {mode.recalls[name]:.2f} of {seconds} s" for name, seconds in meant.items())
+    assert lines["mode: balanced accuracy"].endswith(told)
 
 
 @pytest.mark.parametrize("more", [(), ("--minutes", "0"), ("--no-fly",)])

@@ -180,20 +180,23 @@ def _judge(policy: Path, minutes: float, play: RecordedPlay | None, line: Status
 
 def _say_levels(board: Scoreboard) -> None:
     say(f"{board.policy}: each level on {board.minutes:.1f} min of {board.play}")
+    from data.vocabulary import MODES
+
     rows: list[tuple[str, str, str, str]] = []
     if (mode := board.mode) is not None:
-        recalls = ", ".join(f"{name.lower()} {share:.2f}" for name, share in mode.recalls.items())
+        seconds = {name: sum(row) for name, row in zip(MODES, mode.confusion, strict=True)}
+        recalls = ", ".join(f"{name.lower()} {share:.2f} of {seconds[name]} s" for name, share in mode.recalls.items())
         rows += [
             (
                 "mode: balanced accuracy",
-                _figure(mode.balanced_accuracy),
+                _figure(mode.balanced_accuracy, mode.intervals.get("balanced_accuracy")),
                 f"{1 / max(1, len(mode.recalls)):.2f} one answer, {_figure(mode.persistence_balanced)} as before"
                 f"{_again(mode.second_run_balanced)}",
                 recalls,
             ),
             (
                 "mode: accuracy",
-                _figure(mode.accuracy),
+                _figure(mode.accuracy, mode.intervals.get("accuracy")),
                 f"{mode.majority:.2f} commonest, {mode.persistence:.2f} as before{_again(mode.second_run)}",
                 "",
             ),
@@ -203,13 +206,13 @@ def _say_levels(board: Scoreboard) -> None:
         rows += [
             (
                 "target: right",
-                _figure(target.on_target),
+                _figure(target.on_target, target.intervals.get("on_target")),
                 f"{_figure(target.nearest)} nearest, {_figure(target.persistence)} as before{_again(target.second_run)}",
                 f"{_figure(target.nearest_enemy)} nearest enemy",
             ),
             (
                 f"target: in crowds ({target.crowd_decisions})",
-                _figure(target.crowds),
+                _figure(target.crowds, target.intervals.get("crowds")),
                 f"{_figure(target.nearest_in_crowds)} nearest, {_figure(target.persistence_in_crowds)} as before"
                 f"{_again(target.second_run_in_crowds)}",
                 f"{_figure(target.nearest_enemy_in_crowds)} nearest enemy",
@@ -226,13 +229,13 @@ def _say_levels(board: Scoreboard) -> None:
             ),
             (
                 f"lands, target {told}",
-                _figure(actions.lands),
+                _figure(actions.lands, actions.intervals.get("lands")),
                 f"{_figure(actions.cursor_lands)} cursor 0.5 s before{_again(actions.second_run_lands)}",
                 f"on the track that was clicked; {_figure(actions.own_lands)} of its own {actions.own_clicks} clicks then",
             ),
             (
                 f"first clicks, target {told}",
-                _figure(actions.first_lands),
+                _figure(actions.first_lands, actions.intervals.get("first_lands")),
                 f"no repeats{_again(actions.second_run_first_lands)}",
                 f"{actions.first_clicks} clicks; the target told was that track in {_figure(actions.first_told)}",
             ),
@@ -241,7 +244,8 @@ def _say_levels(board: Scoreboard) -> None:
     for name, found in board.actions["predicted"].onsets.items():
         exactly = f"in the very tick {_figure(found.exact)}{_again(found.second_run_exact)}"
         counts = f"{found.true} pressed, {found.predicted} by the policy; {exactly}"
-        rows.append((f"{name}: F1 within 2 ticks", _figure(found.f1), f"{_figure(found.even)} evenly{_again(found.second_run)}", counts))
+        f1 = _figure(found.f1, found.intervals.get("f1"))
+        rows.append((f"{name}: F1 within 2 ticks", f1, f"{_figure(found.even)} evenly{_again(found.second_run)}", counts))
     late = board.best_lag
     met = "no click of the policy met one of the demonstrator" if late is None else f"F1 there {_figure(board.lag_sweep[late])}"
     rows += [
@@ -274,5 +278,7 @@ def _again(value: float) -> str:
     return "" if value != value else f", {value:.2f} the demonstrator again"
 
 
-def _figure(value: float) -> str:
-    return "none" if value != value else f"{value:.2f}"
+def _figure(value: float, interval: tuple[float, float] | None = None) -> str:
+    if value != value:
+        return "none"
+    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval is not None else "")

@@ -140,15 +140,28 @@ def figure_lines(found: Figure, width: int, look: Look) -> list[Text]:
     line.append(f"{shown(found.value, found.unit):>7} ", "bold")
     bar = 16 if width >= 100 else 10
     line.append_text(share_bar(found.value, bar, look, [found.hardest]) if found.unit == "share" else Text(" " * bar))
-    text = "; ".join(_against(found))
+    parts = _against(found)
+    text = "; ".join(parts)
     if line.cell_len + 1 + len(text) <= width:
         return [line.append(f" {text}", palette.dim)]
-    return [line, Text(f"     {text}", palette.dim, no_wrap=True)]
+    return [line, *(Text(f"     {text}", palette.dim, no_wrap=True) for text in _packed(parts, width - 5))]
+
+
+def _packed(parts: Sequence[str], width: int) -> list[str]:
+    """Parts in lines of that width, each whole; one that is too long for a line has one of its own."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + 2 + len(part) <= width:
+            lines[-1] += f"; {part}"
+        else:
+            lines.append(part)
+    return lines
 
 
 def _against(found: Figure) -> list[str]:
-    """What the figure is above, what it is not, and what the demonstrator's second run scores."""
+    """Where it may lie, what it is above, what it is not, and what the demonstrator's second run scores."""
     above, below = ("above", "not above") if found.unit == "share" else ("nearer than", "no nearer than")
+    told = [f"95 % {shown(found.interval[0])} to {shown(found.interval[1])}"] if found.interval is not None else []
     known = [base for base in found.bases if math.isfinite(base.value)]
     beaten = [base for base in known if (found.value > base.value if found.unit == "share" else found.value < base.value)]
     out = [
@@ -156,6 +169,7 @@ def _against(found: Figure) -> list[str]:
         for word, bases in ((below, [base for base in known if base not in beaten]), (above, beaten))
         if bases
     ]
+    out = told + out
     return [*out, f"{shown(found.again, found.unit)} the demonstrator again"] if math.isfinite(found.again) else out
 
 
@@ -371,7 +385,7 @@ def _levels_of_two(first: Kept, second: Kept, width: int, look: Look) -> list[Te
     if not both:
         missing = " and ".join(letter for letter, kept in (("A", first), ("B", second)) if not kept.levels)
         return [Text(), Text(f"The levels cannot be compared: those of {missing} were not judged", palette.dim)] if missing else []
-    lines = [Text(), _title("Each level (one play each, without intervals: a hint, no verdict)", look)]
+    lines = [Text(), _title("Each level (one play each: a hint, no verdict)", look)]
     if first.play != second.play:
         for letter, kept in (("A", first), ("B", second)):
             lines += wrapped(Text(f"  {letter} on {played(kept)}", palette.dim), width)
