@@ -219,16 +219,15 @@ def _write_block(job: tuple[Path, str, int, int, int]) -> Iterator[None]:
 
 
 def visible(classes: I32, boxes: F32) -> tuple[I32, F32]:
-    """Leave out what is wholly hidden: destination marks under loot, marks and shots under ships (drawn in that order).
-    A label on what cannot be seen teaches a detector to guess."""
+    """Leave out what is wholly hidden: destination marks under ships larger than they are, shots under any. A label on what cannot be
+    seen teaches a detector to guess."""
     places = boxes[:, :2] * np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
     distance = np.hypot(*np.moveaxis(places[:, None] - places[None], 2, 0))
     ships, mark = classes <= sizes.HUNTER, classes == sizes.MARK
-    loot = (classes == sizes.LOOT) | (classes == sizes.CACHE)
     shots = (classes == sizes.SHOT) | (classes == sizes.HOSTILE_SHOT)
-    reach = boxes[:, 2] * (sizes.MAP_WIDTH_PX / 2) * 0.75
-    hidden = ((distance < reach[None]) & ships[None]).any(axis=1) & (mark | shots)
-    hidden |= ((distance < 5.0) & loot[None]).any(axis=1) & mark
+    half = boxes[:, 2] * (sizes.MAP_WIDTH_PX / 2)
+    hidden = ((distance < 0.75 * half[None]) & ships[None]).any(axis=1) & shots
+    hidden |= ((distance + half[:, None] - 2.0 < half[None]) & ships[None]).any(axis=1) & mark
     return classes[~hidden], boxes[~hidden]
 
 
@@ -303,6 +302,9 @@ def _shuffle(state: WorldState, dice: np.random.Generator) -> None:
         state.loot_alive[0] = shares(state.loot_alive.shape[1]) < 0.8
         state.loot_pos[0] = somewhere(state.loot_alive.shape[1])
         state.loot_alive[0, -1] |= dice.random() < 0.4  # a cache is rare in play
+    goals = np.flatnonzero(state.loot_alive[0])
+    if len(goals) and dice.random() < 0.3:  # on the way to a crate
+        state.ship_dest[0, 0] = state.loot_pos[0, dice.choice(goals)]
     _add_effects(state, dice)
     living = np.flatnonzero(state.ship_alive[0, 1:]) + 1
     state.ship_lock[0, 0] = dice.choice(living) if len(living) and state.ship_alive[0, 0] and dice.random() < 0.6 else -1
@@ -336,14 +338,19 @@ def _add_effects(state: WorldState, dice: np.random.Generator) -> None:
 
 
 def _cursor(state: WorldState, dice: np.random.Generator) -> tuple[float, float] | None:
-    """Where the pointer is drawn: nowhere, anywhere, or on an object, as when it is about to be clicked."""
+    """Where the pointer is drawn: nowhere, anywhere, on an object, as when it is about to be clicked, or where it was clicked last: on the
+    destination mark."""
     chance = dice.random()
-    if chance < 0.3:
+    if chance < 0.25:
         return None
     x, y = dice.uniform(0, sizes.MAP_WIDTH_PX), dice.uniform(0, sizes.MAP_HEIGHT_PX)
-    npcs = np.flatnonzero(state.ship_alive[0, 1:]) + 1
-    if chance > 0.6 and len(npcs):
+    npcs, loot = np.flatnonzero(state.ship_alive[0, 1:]) + 1, np.flatnonzero(state.loot_alive[0])
+    if chance > 0.7 and state.ship_alive[0, 0] and state.ship_has_dest[0, 0]:
+        x, y = (state.ship_dest[0, 0] + dice.normal(0, 3, 2)).tolist()
+    elif chance > 0.5 and len(npcs):
         x, y = (state.ship_pos[0, dice.choice(npcs)] + dice.normal(0, 6, 2)).tolist()
+    elif chance > 0.4 and len(loot):
+        x, y = (state.loot_pos[0, dice.choice(loot)] + dice.normal(0, 4, 2)).tolist()
     return min(max(x / sizes.MAP_WIDTH_PX, 0.0), 1.0), min(max(y / sizes.MAP_HEIGHT_PX, 0.0), 1.0)
 
 

@@ -72,9 +72,6 @@ class Painter:
         turn = tick // 3 % 24
         for x, y in state.portal_pos[i].tolist():
             self._put(blits, sprites.portal(self.look, self._size(sizes.BOX_PX["portal"]) / 2, turn, self.scale), x, y)
-        if state.ship_alive[i, 0] and state.ship_has_dest[i, 0]:
-            x, y = state.ship_dest[i, 0].tolist()
-            self._put(blits, sprites.mark(self.look, self._size(sizes.BOX_PX["mark"]) / 2, self.scale), x, y)
         pictures = (
             sprites.loot(self.look, self._size(sizes.BOX_PX["loot"]) / 2, self.scale),
             sprites.cache_box(self.look, self._size(sizes.BOX_PX["cache"]) / 2, self.scale),
@@ -83,6 +80,9 @@ class Painter:
         for alive, kind, (x, y) in loot:
             if alive:
                 self._put(blits, pictures[kind], x, y)
+        if state.ship_alive[i, 0] and state.ship_has_dest[i, 0]:
+            x, y = state.ship_dest[i, 0].tolist()
+            self._put(blits, sprites.mark(self.look, self._size(sizes.BOX_PX["mark"]) / 2, self.scale), x, y)
 
     def _shots(self, blits: list[tuple[pygame.Surface, tuple[int, int]]], state: WorldState, i: int) -> None:
         radius = self._size(sizes.BOX_PX["shot"]) / 2

@@ -27,7 +27,7 @@ BOX_PX: Final[dict[str, float]] = {
     "portal": 28.0,
     "shot": 6.0,
     "hostile_shot": 6.0,
-    "mark": 14.0,
+    "mark": 26.0,
 }
 """Side of the square box by class. A rock's box is twice its radius, a lock ring's the enemy's box + ``LOCK_MARGIN_PX``."""
 

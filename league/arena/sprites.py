@@ -383,12 +383,12 @@ def lock(look: Look, radius: float, firing: bool, phase: int, scale: int) -> pyg
 
 @cache
 def mark(look: Look, radius: float, scale: int) -> pygame.Surface:
-    """The destination on the ground: a ring with a cross through its gaps."""
+    """The destination: a ring with a cross through its gaps, to be seen round a crate too."""
     pen = Pen(radius + 1, scale, look, "mark", ground=MARK)
-    pen.ring(radius * 0.72, 1.4, MARK, 230, arcs=4, share=0.62, turn=math.pi / 4 - math.pi / 4 * 0.62)
+    pen.ring(radius * 0.78, 1.4, MARK, 230, arcs=4, share=0.62, turn=math.pi / 4 - math.pi / 4 * 0.62)
     for k in range(4):
         c, s = math.cos(k * math.pi / 2), math.sin(k * math.pi / 2)
-        spoke = [(radius, -0.7), (radius, 0.7), (radius * 0.40, 0.7), (radius * 0.40, -0.7)]
+        spoke = [(radius, -0.7), (radius, 0.7), (radius * 0.6, 0.7), (radius * 0.6, -0.7)]
         pen.polygon([(x * c - y * s, x * s + y * c) for x, y in spoke], MARK)
     pen.disc(0, 0, 1.1, (235, 255, 248))
     return pen.done()
