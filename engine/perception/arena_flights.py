@@ -12,6 +12,7 @@ from data.profile import ARENA_PROFILE
 from data.schema import Frame, Observation
 from engine.perception.flight_judging import FlightJudge, Truth
 from engine.perception.perceive import Perceiver
+from engine.perception.tracker import MOTIONS
 from engine.runtime.progress import Progress, Report, ignore
 from league.arena.emulated import exact_status
 from league.arena.truth import objects
@@ -62,8 +63,11 @@ def judge_flights(perceiver: Perceiver, seeds: Iterable[int], ticks: int, pilot:
 def emulation_settings(figures: Mapping[str, Any]) -> dict[str, Any]:
     """What ``league.arena.emulated.PerceptionSettings`` takes, from the figures of ``judge_flights``."""
     overall, gauges = figures["all"], figures["gauges"]
+    coasts_s = {c.name: MOTIONS[c.role].exposed_s for c in ARENA_PROFILE.classes}
     return {
         "miss": {name: round(float(c["miss"]), 4) for name, c in figures["classes"].items()},
+        "sure": {name: round(float(c["sure"]), 4) for name, c in figures["classes"].items()},
+        "coasts_s": coasts_s,
         "centre_px": round(float(overall["centre_px"]), 3),
         "size_px": round(float(overall["size_px"]), 3),
         "id_switch": round(float(overall["switch_share"]), 5),

@@ -18,6 +18,7 @@ from data.schema import F32, I32, Status, Tracks
 from engine.perception.assignment import assign
 from engine.perception.detections import Detections
 from engine.perception.judging import kinds_in
+from engine.perception.tracker import CERTAIN_AT
 
 NEAR_PX: Final = 8.0
 SETTLED_S: Final = 0.1
@@ -39,6 +40,7 @@ class Truth:
 class _Counts:
     things: int = 0
     unfound: int = 0
+    sure: int = 0
     untracked: int = 0
     false_tracks: int = 0
     switches: int = 0
@@ -75,6 +77,7 @@ class FlightJudge:
             of_kind = truth.classes[rows] == kind
             counts.things += int((truth.classes == kind).sum())
             counts.unfound += int((truth.classes == kind).sum() - of_kind.sum())
+            counts.sure += int((found.confidences[columns[of_kind]] >= CERTAIN_AT).sum())
             gap = found.boxes[columns[of_kind]].astype(np.float64) - truth.boxes[rows[of_kind]]
             counts.offsets_px.append(gap * np.concatenate([self._px, self._px]))
         self._false_finds += len(found) - len(rows)
@@ -129,6 +132,7 @@ class FlightJudge:
             classes[name] = {
                 "things": counts.things,
                 "miss": _share(counts.unfound, counts.things),
+                "sure": _share(counts.sure, counts.things - counts.unfound),
                 "centre_px": _rms(table[:, :2]),
                 "size_px": _rms(table[:, 2:]),
                 "mota": round(1 - faults / counts.things, 4) if counts.things else 0.0,

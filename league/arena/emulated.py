@@ -25,7 +25,7 @@ from league.arena.world import WorldState
 
 _PICTURE = np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
 _SIX = np.concatenate([_PICTURE, _PICTURE, _PICTURE])
-_ID, _CLASS, _HITS, _BORN, _SEEN = range(5)
+_ID, _CLASS, _HITS, _BORN, _SEEN, _SURE = range(6)
 _STILL = np.array([name in ("loot", "cache", "rock", "portal", "mark") for name in sizes.CLASSES])
 Cursor = tuple[float, float] | None
 
@@ -119,8 +119,12 @@ class PerceptionSettings:
     """Expected number of things seen that are not there."""
     confirm_hits: int = 2
     """Detections before a track is shown."""
+    sure: dict[str, float] = field(default_factory=dict[str, float])
+    """Share of new things that the detector is so sure of that their tracks are shown at once, by class; of a class not named none."""
     coast_s: float = 0.3
     """A track not found is carried on along its velocity for so long."""
+    coasts_s: dict[str, float] = field(default_factory=lambda: {"shot": 0.06, "hostile_shot": 0.06, "lock": 0.2, "mark": 0.1})
+    """The same for classes of which the tracker thinks otherwise."""
     jump_px: float = 60.0
     """A thing that moved farther between observations is taken for a new one."""
     alpha: float = 0.6
@@ -151,12 +155,15 @@ class EmulatedObserver:
     def __init__(self, settings: PerceptionSettings | None = None, seed: int = 0, profile: GameProfile = ARENA_PROFILE) -> None:
         _check_profile(profile)
         self.settings = settings if settings is not None else measured_settings()
-        unknown = sorted(set(self.settings.miss) - set(sizes.CLASSES))
-        if unknown:
-            raise ValueError(f"emulated perception, miss: no class {', '.join(unknown)}; there are {', '.join(sizes.CLASSES)}")
+        for name in ("miss", "sure", "coasts_s"):
+            if unknown := sorted(set(getattr(self.settings, name)) - set(sizes.CLASSES)):
+                raise ValueError(f"emulated perception, {name}: no class {', '.join(unknown)}; there are {', '.join(sizes.CLASSES)}")
         if self.settings.latency_ticks < 0:
             raise ValueError(f"emulated perception, latency_ticks: {self.settings.latency_ticks}; a picture is not seen before it is drawn")
-        self._miss = np.array([self.settings.miss.get(name, 0.0) for name in sizes.CLASSES], np.float32)
+        s = self.settings
+        self._miss = np.array([s.miss.get(name, 0.0) for name in sizes.CLASSES], np.float32)
+        self._sure = np.array([s.sure.get(name, 0.0) for name in sizes.CLASSES], np.float32)
+        self._coast_ns = np.array([s.coasts_s.get(name, s.coast_s) * 1e9 for name in sizes.CLASSES])
         self._rng = np.random.default_rng(seed)
         self._last_tick = -1
         self._frame_number = 0
@@ -166,7 +173,7 @@ class EmulatedObserver:
     def _clear(self) -> None:
         self._past: deque[tuple[Objects, Status, int]] = deque(maxlen=self.settings.latency_ticks + 1)
         self._true_ids = np.zeros(0, np.int64)  # sorted
-        self._whole = np.zeros((0, 5), np.int64)  # columns ID, CLASS, HITS, BORN, SEEN (the last two in ns)
+        self._whole = np.zeros((0, 6), np.int64)  # columns ID, CLASS, HITS, BORN and SEEN in ns, SURE
         self._real = np.zeros((0, 6), np.float32)  # box px, velocity px/s
         self._filtered_ns = 0
 
@@ -201,12 +208,13 @@ class EmulatedObserver:
         self._correct(old, measured[row], dt_s, now_ns)
 
         new = (~known).nonzero()[0]
-        keep = (now_ns - self._whole[:, _SEEN]) <= s.coast_s * 1e9
+        keep = (now_ns - self._whole[:, _SEEN]) <= self._coast_ns[self._whole[:, _CLASS]]
         if len(new) == 0 and keep.all():
             return
-        whole = np.empty((len(new), 5), np.int64)
+        whole = np.empty((len(new), 6), np.int64)
         whole[:, _ID], whole[:, _CLASS], whole[:, _HITS] = self._fresh(len(new)), seen.classes[found[new]], 1
         whole[:, _BORN] = whole[:, _SEEN] = now_ns
+        whole[:, _SURE] = rng.random(len(new), np.float32) < self._sure[whole[:, _CLASS]]
         real = np.zeros((len(new), 6), np.float32)
         real[:, :4] = measured[new]
         joined = np.concatenate([self._true_ids[keep], true_ids[new]])
@@ -247,7 +255,7 @@ class EmulatedObserver:
 
     def _tracks(self, now_ns: int) -> Tracks:
         rng, s = self._rng, self.settings
-        shown = (self._whole[:, _HITS] >= s.confirm_hits).nonzero()[0]
+        shown = ((self._whole[:, _HITS] >= s.confirm_hits) | (self._whole[:, _SURE] > 0)).nonzero()[0]
         whole, real = self._whole[shown], self._real[shown]
         unseen_s = (now_ns - whole[:, _SEEN]) / 1e9
         confidences = np.minimum(np.maximum(0.88 + 0.06 * rng.standard_normal(len(shown)), 0.3), 0.99) * np.exp(-2.0 * unseen_s)
@@ -256,7 +264,7 @@ class EmulatedObserver:
             ghost_classes = rng.choice([sizes.DRONE, sizes.LOOT, sizes.SHOT, sizes.HOSTILE_SHOT], ghosts).astype(np.int32)
             sides = np.array([sizes.BOX_PX[sizes.CLASSES[c]] for c in ghost_classes], np.float32)
             places = rng.random((ghosts, 2), np.float32) * _PICTURE
-            more = np.zeros((ghosts, 5), np.int64)
+            more = np.zeros((ghosts, 6), np.int64)
             more[:, _ID], more[:, _CLASS], more[:, _BORN] = self._fresh(ghosts), ghost_classes, now_ns
             whole = np.concatenate([whole, more])
             real = np.concatenate([real, np.column_stack([places, sides, sides, np.zeros((ghosts, 2), np.float32)])])

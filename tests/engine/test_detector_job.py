@@ -9,6 +9,7 @@ import pytest
 
 from data.profile import ARENA_PROFILE, GameProfile
 from data.schema import Image
+from engine import arena_pictures
 from engine.arena_pictures import (
     BLOCK,
     BOX_SCALES,
@@ -30,6 +31,7 @@ from league.arena import sizes
 from league.arena.looks import CLASSIC, HELD_OUT, LOOKS
 from league.arena.render import boxes as boxes_of
 from league.arena.sprites import HOSTILE_SHOT, SHOT
+from league.arena.world import WorldState
 from trainers.detector import usable_device
 from trainers.networks.yolo import DetectorTrainingError
 
@@ -139,15 +141,37 @@ def test_boxes_lie_where_things_are_drawn() -> None:
                 assert part.max() > 150
 
 
-def test_what_is_wholly_hidden_is_not_labelled() -> None:
-    shown = list(pictures(40, seed=33, coded_share=0.0))
+def test_what_is_wholly_hidden_is_not_labelled_and_a_mark_round_a_crate_is() -> None:
+    shown = list(pictures(64, seed=33, coded_share=0.0))
     hidden = sum(len(boxes_of(p.state, 0)[0]) - len(p.classes) for p in shown)
     assert 0 < hidden < 0.1 * sum(len(p.classes) for p in shown)
+    round_crates = 0
     for picture in shown:
-        mark = picture.boxes[picture.classes == sizes.MARK]
-        loot = picture.boxes[picture.classes == sizes.LOOT]
-        if len(mark) and len(loot):
-            assert (np.abs(loot[:, :2] - mark[0, :2]) * (640, 360)).max(axis=1).min() > 2
+        mark, loot = (picture.boxes[picture.classes == kind] * (640, 360, 640, 360) for kind in (sizes.MARK, sizes.LOOT))
+        hunter = picture.boxes[picture.classes == sizes.HUNTER] * (640, 360, 640, 360)
+        if len(mark):
+            round_crates += bool((np.hypot(*(loot[:, :2] - mark[0, :2]).T) < 2).any())
+            assert not (np.hypot(*(hunter[:, :2] - mark[0, :2]).T) < 3).any()
+    assert round_crates > 3
+
+
+def test_the_pointer_lies_often_where_it_was_clicked_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the destination mark, as in play: there it covers what a detector must know."""
+    seen: list[tuple[bool, float | None]] = []
+    cursor_of = arena_pictures._cursor
+
+    def told(state: WorldState, dice: np.random.Generator) -> tuple[float, float] | None:
+        cursor = cursor_of(state, dice)
+        away = None if cursor is None else float(np.hypot(*(np.array(cursor) * (640, 360) - state.ship_dest[0, 0])))
+        seen.append((bool(state.ship_has_dest[0, 0] and state.ship_alive[0, 0]), away))
+        return cursor
+
+    monkeypatch.setattr(arena_pictures, "_cursor", told)
+    list(pictures(96, seed=34, coded_share=0.0))
+    marked = [away for there, away in seen if there]
+    near = sum(away is not None and away < 10 for away in marked)
+    assert 0.15 < near / len(marked) < 0.5
+    assert 0.1 < sum(away is None for _, away in seen) / len(seen) < 0.45
 
 
 def test_all_looks_but_one_are_shown_and_the_classic_one_most() -> None:

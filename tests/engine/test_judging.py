@@ -99,7 +99,7 @@ def test_tracking_is_counted() -> None:
     judging = FlightJudge(NAMES)
     judging.look(truth, both, tracks([0, 1], two.tolist()), status)
     judging.look(truth, both, tracks([0, 9], two.tolist(), velocity=(10 / 640, 0)), status)  # an id changes
-    one = Detections(two[:1], np.zeros(1, np.int32), np.ones(1, np.float32))
+    one = Detections(two[:1], np.zeros(1, np.int32), np.full(1, 0.6, np.float32))  # found, but not surely
     ghost = [box(100, 100, 20), box(500, 300, 20)]
     unread = Status({"hp": None}, {"locked": False}, {"ammo": 1}, {"boost": 0.1})
     judging.look(truth, one, tracks([0, 4], ghost), unread)
@@ -115,4 +115,6 @@ def test_tracking_is_counted() -> None:
     assert figures["gauges"]["wrong_states"] == pytest.approx(1 / 6, abs=1e-4)
     settings = emulation_settings(figures)
     assert settings["miss"] == {"ship": pytest.approx(1 / 6, abs=1e-3), "shot": 0.0}
+    assert settings["sure"] == {"ship": pytest.approx(4 / 5, abs=1e-3), "shot": 0.0}
+    assert (settings["coasts_s"]["mark"], settings["coasts_s"]["drone"]) == (0.1, 0.3)
     assert settings["id_switch"] == pytest.approx(1 / 6, abs=1e-3)

@@ -228,7 +228,7 @@ def test_what_was_measured_on_the_shipped_detector_is_what_is_emulated() -> None
     measured = measured_settings()
     assert set(measured.miss) == set(sizes.CLASSES)
     assert EmulatedObserver().settings == measured
-    found = PerceptionSettings(miss=measured.miss, id_switch=0, false_positives=0, coast_s=0.0, confirm_hits=1)
+    found = PerceptionSettings(miss=measured.miss, id_switch=0, false_positives=0, coast_s=0.0, coasts_s={}, confirm_hits=1)
     seeds = range(1, 5)  # misses last, so that one flight has few of them
     seen = [observation for seed in seeds for observation in flight(EmulatedObserver(found, seed=seed), 600)]
     truth = flight(TruthObserver(), 600) * len(seeds)
@@ -236,3 +236,32 @@ def test_what_was_measured_on_the_shipped_detector_is_what_is_emulated() -> None
     there = {kind: sum(int((o.tracks.classes == kind).sum()) for o in truth) for kind in shown}
     for kind, count in shown.items():
         assert count / there[kind] == pytest.approx(1 - measured.miss[sizes.CLASSES[kind]], abs=0.06)
+
+
+def test_what_the_detector_is_sure_of_is_shown_at_once_and_what_is_gone_goes_as_soon_as_the_tracker_says() -> None:
+    exact = {k: getattr(FAULTLESS, k) for k in FAULTLESS.__slots__} | {"confirm_hits": 2}
+    shown: dict[tuple[float, str], list[int]] = {}
+    for sure in (0.0, 1.0):
+        settings = PerceptionSettings(**exact | {"sure": {"mark": sure, "loot": sure}, "coasts_s": {"mark": 0.1}})
+        observer, state = EmulatedObserver(settings), new_worlds(1, [7])
+        state.loot_alive[0] = False
+        state.ship_has_dest[0, 0] = False
+        for tick in range(16):
+            there = 2 <= tick < 6
+            state.ship_has_dest[0, 0] = state.loot_alive[0, 0] = there
+            state.ship_dest[0, 0], state.loot_pos[0, 0] = (200, 200), (300, 200)
+            seen = observer.observe(state, 0, (tick + 1) * TICK_NS, None).tracks
+            for name in ("mark", "loot"):
+                if (seen.classes == sizes.CLASSES.index(name)).any():
+                    shown.setdefault((sure, name), []).append(tick)
+    # There from tick 2 to 5; carried on for 0.1 s and 0.3 s.
+    assert shown[0.0, "mark"] == list(range(3, 8))
+    assert shown[1.0, "mark"] == list(range(2, 8))
+    assert shown[0.0, "loot"] == list(range(3, 12))
+    assert shown[1.0, "loot"] == list(range(2, 12))
+
+
+@pytest.mark.parametrize("name", ["miss", "sure", "coasts_s"])
+def test_a_class_that_the_arena_lacks_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}: no class dragon; there are self, drone"):
+        EmulatedObserver(PerceptionSettings(**{name: {"dragon": 0.1}}))  # type: ignore[arg-type]
