@@ -51,6 +51,9 @@ MOTIONS: Final[dict[Role, Motion]] = {
     "mark": Motion(speed=0.01, acceleration=0.01, coast_s=0.1, exposed_s=0.1),
 }
 
+SET_ANEW: Final[tuple[Role, ...]] = ("lock", "mark")
+"""Roles of what the player sets elsewhere: where one begins for sure, one of its class that is not seen any more was taken away."""
+
 BEGIN_AT: Final = 0.35
 """Confidence that begins a track; weaker finds only continue one."""
 CERTAIN_AT: Final = 0.75
@@ -71,6 +74,7 @@ class Tracker:
         self._speed = np.array([m.speed for m in motions], np.float32)
         self._acceleration = np.array([m.acceleration for m in motions], np.float32)
         self._unique = np.array([role == "self" for role in roles], np.bool_)
+        self._set_anew = np.array([role in SET_ANEW for role in roles], np.bool_)
         self._coast_s = np.array([m.coast_s for m in motions], np.float32)
         self._exposed_limit_s = np.array([m.exposed_s for m in motions], np.float32)
         self._next_id = 0
@@ -232,6 +236,9 @@ class Tracker:
             "_exposed_s": zeros,
         }
         self._next_id += m
+        taken = np.isin(self._classes, classes[(confidence >= CERTAIN_AT) & self._set_anew[classes]]) & (self._unseen_s > 0)
+        if taken.any():
+            self._keep(~taken)
         for name, values in new.items():
             setattr(self, name, np.concatenate([getattr(self, name), values]))
 

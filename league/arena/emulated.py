@@ -26,6 +26,7 @@ from league.arena.world import WorldState
 _PICTURE = np.array([sizes.MAP_WIDTH_PX, sizes.MAP_HEIGHT_PX], np.float32)
 _SIX = np.concatenate([_PICTURE, _PICTURE, _PICTURE])
 _ID, _CLASS, _HITS, _BORN, _SEEN, _SURE = range(6)
+_SET_ANEW = np.array([name in ("lock", "mark") for name in sizes.CLASSES])
 _STILL = np.array([name in ("loot", "cache", "rock", "portal", "mark") for name in sizes.CLASSES])
 Cursor = tuple[float, float] | None
 
@@ -215,6 +216,9 @@ class EmulatedObserver:
         whole[:, _ID], whole[:, _CLASS], whole[:, _HITS] = self._fresh(len(new)), seen.classes[found[new]], 1
         whole[:, _BORN] = whole[:, _SEEN] = now_ns
         whole[:, _SURE] = rng.random(len(new), np.float32) < self._sure[whole[:, _CLASS]]
+        anew = whole[(whole[:, _SURE] > 0) & _SET_ANEW[whole[:, _CLASS]], _CLASS]
+        if len(anew):  # set elsewhere: what is not seen any more was taken away
+            keep &= ~np.isin(self._whole[:, _CLASS], anew) | (self._whole[:, _SEEN] == now_ns)
         real = np.zeros((len(new), 6), np.float32)
         real[:, :4] = measured[new]
         joined = np.concatenate([self._true_ids[keep], true_ids[new]])

@@ -138,6 +138,19 @@ def test_own_ship_that_jumps_is_in_one_place_only() -> None:
     assert after.boxes[after.classes == 0][:, 0].tolist() == [pytest.approx(0.8, abs=0.01)]
 
 
+@pytest.mark.parametrize("kind", [NAMES.index("mark"), LOCK])
+def test_what_is_set_elsewhere_is_not_where_it_was_as_well(kind: int) -> None:
+    eyes = tracker()
+    fly(eyes, [found((kind, 0.2, 0.5, 0.04), (DRONE, 0.5, 0.2, 0.03))] * 4)
+    unsure = eyes.update(found((kind, 0.7, 0.4, 0.04), confidence=0.5), 4 * TICK_NS)
+    assert unsure.boxes[unsure.classes == kind][:, 0].tolist() == [pytest.approx(0.2, abs=0.01)], "it may be nothing"
+    after = eyes.update(found((kind, 0.8, 0.3, 0.04)), 5 * TICK_NS)
+    assert after.boxes[after.classes == kind][:, 0].tolist() == [pytest.approx(0.8, abs=0.01)]
+    assert (after.classes == DRONE).any(), "what moves by itself is carried on"
+    both = fly(eyes, [found((kind, 0.8, 0.3, 0.04), (kind, 0.3, 0.6, 0.04))] * 2, 6)  # a game may show two at a time
+    assert [int((seen.classes == kind).sum()) for seen in both] == [2, 2]
+
+
 def test_of_two_own_ships_the_surer_one_is_shown() -> None:
     boxes = np.array([[0.2, 0.5, 0.034, 0.06], [0.7, 0.5, 0.034, 0.06]], np.float32)
     two = Detections(boxes, np.zeros(2, np.int32), np.array([0.9, 0.8], np.float32))

@@ -261,6 +261,20 @@ def test_what_the_detector_is_sure_of_is_shown_at_once_and_what_is_gone_goes_as_
     assert shown[1.0, "loot"] == list(range(2, 12))
 
 
+def test_a_mark_that_is_set_elsewhere_is_seen_once() -> None:
+    exact = {k: getattr(FAULTLESS, k) for k in FAULTLESS.__slots__}
+    for sure, seen_at in ((1.0, [[100], [500], [500]]), (0.0, [[100], [100, 500], [100, 500]])):
+        observer, state = EmulatedObserver(PerceptionSettings(**exact | {"sure": {"mark": sure}})), new_worlds(1, [7])
+        state.ship_has_dest[0, 0] = True
+        found: list[list[int]] = []
+        for tick, x in enumerate((100, 500, 500)):
+            state.ship_mark_serial[0, 0] = 900 + (tick > 0)
+            state.ship_dest[0, 0] = (x, 200)
+            tracks = observer.observe(state, 0, (tick + 1) * TICK_NS, None).tracks
+            found.append(sorted(round(float(box[0]) * 640) for box in tracks.boxes[tracks.classes == sizes.MARK]))
+        assert found == seen_at
+
+
 @pytest.mark.parametrize("name", ["miss", "sure", "coasts_s"])
 def test_a_class_that_the_arena_lacks_is_named(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}: no class dragon; there are self, drone"):
