@@ -36,6 +36,16 @@ def ignore(progress: Progress) -> None:
     del progress
 
 
+def without_notes(report: Report) -> Report:
+    """For helpers, which tell how far they are, not their remarks."""
+
+    def forward(progress: Progress) -> None:
+        if not is_note(progress):
+            report(progress)
+
+    return forward
+
+
 def part_of(report: Report, start: float, share: float, prefix: str = "") -> Report:
     """A report for a part of a larger job: its 0..1 becomes ``start``..``start + share``. The part's own time left is
     dropped: whoever shows the whole tells it (``engine.runtime.progress.EtaReport``)."""

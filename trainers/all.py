@@ -19,7 +19,7 @@ from data.bad_rows import without_bad_rows
 from data.checkpoint import load
 from data.features import UNKNOWN_MODE, Normaliser, set_context_features, set_features, summary_features
 from data.models import Level, write_policy
-from data.progress import part_of
+from data.progress import part_of, without_notes
 from data.schema import NO_TARGET
 from data.steps import Steps
 from data.windows import Part, Split, folds, stretches
@@ -213,18 +213,21 @@ def _fold_modes(
     None: stopped."""
     modes = [np.full((len(s), settings.phases), UNKNOWN_MODE, np.int64) for s in sessions]
     speakers = _speakers(sessions, split, settings, run_dir, whole)
+    if whole is not None:
+        top = replace(top, history=int(load(whole / "best_model").card["history"]), shorter=0)
     for i, (learn, tell, folder) in enumerate(speakers):
         if learn is not None:
             part = replace(top, loop=_helper(top.loop))
-            share = part_of(_quiet(report), i / len(speakers), 1 / len(speakers))
+            share = part_of(without_notes(report), i / len(speakers), 1 / len(speakers))
             try:
                 if strategist.train(sessions, part, folder, share, stop=stop, split=learn).interrupted:
                     return None
             except TrainingError as error:
                 _say_silent("strategist", error, report, run_dir)
                 continue
-        network = strategist.make_network(len(summary_features(sessions[0].profile)), top)
-        card = load_network(network, folder / "best_model")
+        card = load(folder / "best_model").card
+        network = strategist.make_network(len(summary_features(sessions[0].profile)), replace(top, history=int(card["history"])))
+        load_network(network, folder / "best_model")
         network.eval()
         normaliser, bias = Normaliser.from_json(card["normaliser"]["summary"]), card.get("mode_bias")
         for piece in tell:
@@ -255,7 +258,7 @@ def _fold_targets(
     for i, (learn, tell, folder) in enumerate(speakers):
         if learn is not None:
             part = replace(middle, loop=_helper(middle.loop))
-            share = part_of(_quiet(report), i / len(speakers), 1 / len(speakers))
+            share = part_of(without_notes(report), i / len(speakers), 1 / len(speakers))
             try:
                 if tactician.train(sessions, part, folder, share, stop=stop, split=learn, modes=modes).interrupted:
                     return None
@@ -280,13 +283,3 @@ def _say_silent(level: str, error: TrainingError, report: Report, run_dir: Path)
     """A speaker had nothing to learn from: the level below learns with its silence."""
     note = f"nothing is learnt from what a {level} would say: {error}"
     report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
-
-
-def _quiet(report: Report) -> Report:
-    """Helper runs tell how far they are, not their notes."""
-
-    def forward(progress: Progress) -> None:
-        if progress.stage != "note":
-            report(progress)
-
-    return forward

@@ -8,8 +8,9 @@ et al. 2021), as far as that raises the balanced accuracy on the validation part
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from data.bad_rows import without_bad_rows
-from data.checkpoint import make_card
+from data.checkpoint import checkpoints, make_card, newest_whole
 from data.features import Normaliser, summary_features, summary_sequence, summary_vectors
 from data.hindsight import label_modes
 from data.profile import GameProfile
+from data.progress import part_of, without_notes
 from data.steps import Steps
 from data.vocabulary import MODES
 from data.windows import STRATEGIST_HISTORY, Part, Split, learnt_windows, sample_rows, window_starts
@@ -47,12 +49,17 @@ from trainers.prepare import (
 from trainers.sampling import SamplingSettings, resample, unchanged
 
 CLOCK_HZ = 1.0
+SHORTER_HISTORY = 4
 
 
 @dataclass(frozen=True, slots=True)
 class StrategistSettings:
     loop: LoopSettings = field(default_factory=lambda: LoopSettings(100, 32, 3e-4, patience=10))
     history: int = STRATEGIST_HISTORY
+    """Seconds that it sees."""
+    shorter: int = SHORTER_HISTORY
+    """Seconds that it sees instead, where with so few it is better on the validation part: of little play, a long past is known by heart.
+    0: not tried."""
     phases: int = 8
     width: int = 64
     layers: int = 2
@@ -144,6 +151,16 @@ def train(
     split = split or split_of(sessions, settings.loop.seed)
     notes.append(split_note(sessions, split))
     modes = [label_modes(s) for s in sessions] if labels is None else list(labels)
+    recipe = recipe_of(settings)
+    if 0 < settings.shorter < settings.history:
+        known = _history_of(output_dir) if resume else None
+        if known is None:
+            known = _best_history(sessions, settings, output_dir, part_of(report, 0.0, 2 / 3), stop, split, modes, notes)
+            if known is None:
+                notes.append("stopped before the first epoch was whole: no model was written")
+                return Result(output_dir, output_dir / "best_model", 0, {}, True, tuple(notes))
+            report = part_of(report, 2 / 3, 1 / 3)
+        settings = replace(settings, history=known, shorter=0)
     seen = resample(sessions, settings.sampling.model, settings.loop.seed) if settings.sampling.live else unchanged(sessions)
     trained = _windows(seen.sessions, seen.rows(modes), seen.parts(split.train), settings)
     checked = _windows(sessions, modes, split.validation, settings)
@@ -180,7 +197,7 @@ def train(
         labels=labels_digest(modes),
         history=settings.history,
         network={"width": settings.width, "layers": settings.layers, "heads": settings.heads},
-        recipe=recipe_of(settings),
+        recipe=recipe,
         class_counts=dict(zip(MODES, counts.tolist(), strict=True)),
     )
 
@@ -191,6 +208,41 @@ def train(
 
     result = fit(task, settings.loop, output_dir, card, _first_notes(report, notes, output_dir), resume, stop, finish)
     return Result(result.run_dir, result.best, result.epochs, result.figures, result.interrupted, (*notes, *result.notes))
+
+
+def _history_of(run_dir: Path) -> int | None:
+    """What the run that is gone on with sees; None where there is no such run."""
+    found, _ = newest_whole(checkpoints(run_dir))
+    return int(found.card["history"]) if found is not None else None
+
+
+def _best_history(
+    sessions: Sequence[Steps],
+    settings: StrategistSettings,
+    output_dir: Path,
+    report: Report,
+    stop: Callable[[], bool],
+    split: Split,
+    modes: Sequence[NDArray[np.int8]],
+    notes: list[str],
+) -> int | None:
+    """Of the two histories the one with the lower validation loss, each learnt once for this alone. None: stopped."""
+    lengths, losses = (settings.history, settings.shorter), list[float]()
+    try:
+        for i, history in enumerate(lengths):
+            tried = replace(settings, history=history, shorter=0, loop=replace(settings.loop, checkpoints=False))
+            told = part_of(without_notes(report), i / len(lengths), 1 / len(lengths), f"if it sees {history} s: ")
+            found = train(sessions, tried, output_dir / "history" / str(history), told, stop=stop, split=split, labels=modes)
+            if found.interrupted:
+                return None
+            losses.append(found.figures["val_loss"])
+    finally:
+        shutil.rmtree(output_dir / "history", ignore_errors=True)
+    best = lengths[int(np.argmin(losses))]
+    notes.append(
+        f"it sees {best} s: validation loss {', '.join(f'{loss:.3f} with {h} s' for loss, h in zip(losses, lengths, strict=True))}"
+    )
+    return best
 
 
 def _whole(windows: _Windows, what: str, notes: list[str], profile: GameProfile) -> _Windows:
