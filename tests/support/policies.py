@@ -24,7 +24,7 @@ def tiny_settings() -> AllSettings:
 
     quick = LoopSettings(2, 32, 3e-3, warmup_steps=5, device="cpu")
     return AllSettings(
-        dataclasses.replace(strategist.QUICK, loop=quick, width=32, history=8),
+        dataclasses.replace(strategist.QUICK, loop=quick, width=32, history=8, shorter=0),
         dataclasses.replace(tactician.QUICK, loop=quick, width=32),
         dataclasses.replace(executor.QUICK, loop=dataclasses.replace(quick, epochs=6), width=32),
         folds=2,
