@@ -89,7 +89,7 @@ def _cut(actions: Actions, ticks: slice) -> Actions:
 
 
 def parts_of(said: Sequence[Said]) -> list[list[Said]]:
-    """Play in parts of ``PART_S`` or more, in order, ``MOST_PARTS`` at most; what is left of a stretch belongs to its last part."""
+    """Play in order, ``MOST_PARTS`` parts at most: each stretch in equal ones of about ``PART_S`` or more, short stretches put together."""
     pieces: list[Said] = []
     length_s = max(PART_S, sum(map(_seconds, said)) / MOST_PARTS)
     for one in said:
