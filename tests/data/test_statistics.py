@@ -87,7 +87,9 @@ def test_the_trainer_says_the_same_windows(seconds: int, tmp_path: Path) -> None
     steps = dataclasses.replace(steps, focus=focus)
     found = steps_statistics("one", metadata(seconds), steps)
     loop = dataclasses.replace(strategist.QUICK.loop, epochs=1, device="cpu")
-    settings = dataclasses.replace(strategist.QUICK, loop=loop, phases=1, width=16, layers=1, sampling=SamplingSettings(live=False))
+    settings = dataclasses.replace(
+        strategist.QUICK, loop=loop, phases=1, width=16, layers=1, shorter=0, sampling=SamplingSettings(live=False)
+    )
     result = strategist.train([steps], settings, tmp_path, split=Split((Part(0, 0, len(steps)),), (), 0))
     assert f"windows: {found.windows_formula} -> {found.windows} with 1 phases" in result.notes
 
