@@ -21,7 +21,7 @@ from data.hindsight import label_modes, label_targets
 from data.labels import TARGET_ROLES
 from data.schema import NO_TARGET
 from data.steps import Steps, input_names
-from data.track_lookup import click_rows, clicked_tracks, padded, scale, self_positions, under_point
+from data.track_lookup import click_rows, clicked_tracks, padded, scale, self_positions, take, under_point
 from data.vocabulary import MODES, MOUSE_BUTTONS
 from data.windows import stretches
 from engine.policy import Policy
@@ -78,6 +78,7 @@ def judge(
         np.concatenate(points) for points in zip(*((s.swapped.point, s.actions["predicted"].point) for s in said), strict=True)
     )
     pieces = parts_of(said)
+    report(Progress("judging", 1.0, message="how far each figure is to be trusted"))
     return Scoreboard(
         policy=policy.name,
         play=play,
@@ -270,7 +271,7 @@ def _repeats(steps: Steps, clicks: NDArray[np.int64], clicked: NDArray[np.int64]
     """[C] which clicks repeat the one before. ``clicks``: their rows; ``clicked``: flat indices of tracks, or -1."""
     if len(clicks) < 2:
         return np.zeros(len(clicks), np.bool_)
-    ids = np.where(clicked >= 0, steps.track_ids[np.maximum(clicked, 0)], NO_TARGET)
+    ids = np.where(clicked >= 0, take(steps.track_ids, np.maximum(clicked, 0)), NO_TARGET)
     soon = np.diff(steps.time_ns[clicks]) <= REPEAT_S * 1e9
     return np.concatenate([[False], (ids[1:] == ids[:-1]) & (ids[1:] != NO_TARGET) & soon])
 

@@ -153,7 +153,7 @@ def train(
     modes = [label_modes(s) for s in sessions] if labels is None else list(labels)
     recipe = recipe_of(settings)
     if 0 < settings.shorter < settings.history:
-        known = _history_of(output_dir) if resume else None
+        known = _history_of(output_dir, settings) if resume else None
         if known is None:
             known = _best_history(sessions, settings, output_dir, part_of(report, 0.0, 2 / 3), stop, split, modes, notes)
             if known is None:
@@ -210,10 +210,12 @@ def train(
     return Result(result.run_dir, result.best, result.epochs, result.figures, result.interrupted, (*notes, *result.notes))
 
 
-def _history_of(run_dir: Path) -> int | None:
-    """What the run that is gone on with sees; None where there is no such run."""
+def _history_of(run_dir: Path, settings: StrategistSettings) -> int | None:
+    """What the run that is gone on with sees; None where there is no such run. One that sees neither is refused when it is gone on with."""
     found, _ = newest_whole(checkpoints(run_dir))
-    return int(found.card["history"]) if found is not None else None
+    if found is None:
+        return None
+    return settings.shorter if found.card.get("history") == settings.shorter else settings.history
 
 
 def _best_history(

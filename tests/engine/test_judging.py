@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
+from data.profile import ARENA_PROFILE
 from data.schema import Status, Tracks
 from engine.perception.arena_flights import emulation_settings
 from engine.perception.detections import Detections
 from engine.perception.flight_judging import FlightJudge, Truth
 from engine.perception.judging import Labelled, average_precision, judge, match_by_overlap
+from engine.perception.tracker import MOTIONS, SET_ANEW
+from league.arena import emulated, sizes
+from league.arena.emulated import PerceptionSettings, measured_settings
 
 NAMES = ("ship", "shot")
 
@@ -118,3 +122,13 @@ def test_tracking_is_counted() -> None:
     assert settings["sure"] == {"ship": pytest.approx(4 / 5, abs=1e-3), "shot": 0.0}
     assert (settings["coasts_s"]["mark"], settings["coasts_s"]["drone"]) == (0.1, 0.3)
     assert settings["id_switch"] == pytest.approx(1 / 6, abs=1e-3)
+
+
+def test_emulated_perception_carries_on_and_lets_go_as_the_tracker_does() -> None:
+    """By default and as measured: a room below the tracker's, it has its own words for it."""
+    by_class = {c.name: MOTIONS[c.role].exposed_s for c in ARENA_PROFILE.classes}
+    assert measured_settings().coasts_s == by_class
+    plain = PerceptionSettings()
+    assert {name: plain.coasts_s.get(name, plain.coast_s) for name in by_class} == by_class
+    set_anew = [c.name for c in ARENA_PROFILE.classes if c.role in SET_ANEW]
+    assert [name for name, anew in zip(sizes.CLASSES, emulated._SET_ANEW.tolist(), strict=True) if anew] == set_anew

@@ -202,6 +202,17 @@ def test_crowds_are_counted_by_enemies_alone() -> None:
     assert max(wanted) >= CROWD
 
 
+def test_play_in_which_nothing_was_seen_is_judged(bundle: Path) -> None:
+    """The detector found not one thing, as when its profile is another game's; minutes enough for intervals."""
+    board = judge(load_policy(bundle), [session(130, seed=1, tracks=False)], "made up")
+    assert board.target is not None
+    assert (board.target.none_share, board.target.crowd_decisions) == (1.0, 0)
+    figures = board.actions["predicted"]
+    assert figures.clicks == figures.onsets["mouse_left"].true == 130
+    assert np.isnan([figures.lands, figures.first_lands, board.target.on_target]).all()
+    assert not figures.intervals.keys() & {"lands", "first_lands"}
+
+
 def test_nothing_to_judge_on_is_said(bundle: Path) -> None:
     with pytest.raises(ValueError, match="nothing to judge on"):
         judge(load_policy(bundle), [session(1)], "made up")

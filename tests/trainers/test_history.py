@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from data.checkpoint import load
+from data.checkpoint import CheckpointError, checkpoints, load, save
 from tests.trainers.synthetic import session
 from trainers import strategist
 from trainers.loop import LoopSettings, Progress
@@ -58,6 +58,17 @@ def test_a_run_that_is_gone_on_with_sees_as_far_as_before(tmp_path: Path, losses
     result = strategist.train(SESSIONS, longer, tmp_path, resume=True)
     assert (result.epochs, load(result.best).card["history"]) == (3, 3)
     assert "resumed after epoch 2" in result.notes
+
+
+@pytest.mark.parametrize("said", [{}, {"history": 10**9}, {"history": "long"}])
+def test_a_run_of_another_level_or_with_an_unlikely_history_is_not_gone_on_with(said: dict[str, Any], tmp_path: Path) -> None:
+    strategist.train(SESSIONS, SETTINGS, tmp_path)
+    for path in checkpoints(tmp_path):
+        found = load(path)
+        card = {name: value for name, value in found.card.items() if name != "history"}
+        save(path, found.tensors, card | said | {"level": "tactician"})
+    with pytest.raises(CheckpointError, match="level: made with tactician, here strategist"):
+        strategist.train(SESSIONS, SETTINGS, tmp_path, resume=True)
 
 
 @pytest.mark.parametrize("at", ["if it sees 8 s", "if it sees 3 s"])
