@@ -6,6 +6,7 @@ import dataclasses
 import os
 import shutil
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -45,10 +46,17 @@ def trash(workspace: Path, name: str) -> SessionInfo:
     return describe(trash_folder(find(workspace, name)))
 
 
+def refuse_live(folders: Collection[Path]) -> None:
+    """Raises TrashError when one of these session folders is being recorded: asked before any of them is moved, so that none is."""
+    for folder in folders:
+        if writer_alive(folder):
+            rest = "; nothing was moved" if len(folders) > 1 else ""
+            raise TrashError(f"{folder.name} is being recorded now; stop it first{rest}")
+
+
 def trash_folder(folder: Path) -> Path:
-    """Moves a session folder of a workspace to that workspace's trash; returns where it lies now."""
-    if writer_alive(folder):
-        raise TrashError(f"{folder.name} is being recorded now; stop it first")
+    """Moves a session folder of a workspace to that workspace's trash; returns where it lies now. Raises as ``refuse_live``."""
+    refuse_live([folder])
     target_root = _trashed(folder.parent.parent)
     target_root.mkdir(parents=True, exist_ok=True)
     target, number = target_root / folder.name, 2

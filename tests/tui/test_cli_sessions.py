@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from data.metadata import Stretch, read_metadata, write_metadata
-from tests.support.sessions import write_session
+from tests.support.sessions import new_writer, write_session
 from tui import cli
 
 
@@ -56,6 +56,11 @@ def test_all_that_are_named_are_trashed_or_none(workspace: Path, capsys: pytest.
     assert cli.main(["sessions", "trash", one.name, "typo"]) == 1
     assert "typo" in capsys.readouterr().err
     assert one.is_dir()
+    live = new_writer(workspace)
+    assert cli.main(["sessions", "trash", one.name, live.id]) == 1
+    assert f"{live.id} is being recorded now; stop it first; nothing was moved" in capsys.readouterr().err
+    assert one.is_dir()
+    live.remove()
     moved = told(capsys, "sessions", "trash", "last", two.name, two.name)
     assert [info["id"] for info in moved] == [two.name]
     assert one.is_dir()

@@ -19,7 +19,7 @@ from textual.widgets import Input
 
 from data import annotations
 from data.progress import Progress
-from tests.support.sessions import write_session
+from tests.support.sessions import new_writer, write_session
 from tui.app import SecondseatApp
 from tui.screens import data as data_screen
 from tui.screens.data import SessionsPane, SessionsScreen
@@ -131,6 +131,17 @@ async def test_several_go_to_the_trash_after_a_question_that_enter_does_not_answ
         assert not pane.marked
         await pilot.press("u")
         await until(lambda: len(pane.shown) == 4)
+
+
+async def test_of_several_none_goes_to_the_trash_while_one_is_being_recorded(workspace: Path) -> None:
+    live = new_writer(workspace)
+    async with sessions(workspace) as (app, pilot, pane):
+        before = present(workspace)
+        await pilot.press("space", "space", "space", "X", "y")
+        await until(lambda: "being recorded now" in screen_text(app))
+        assert present(workspace) == before
+        assert len(pane.marked) == 3
+    live.remove()
 
 
 async def test_titles_notes_and_tags(workspace: Path) -> None:

@@ -186,7 +186,8 @@ def trash(context: typer.Context, sessions: AnyIds = None, as_json: Json = False
     if not sessions:
         _print_list(bin_.list_trash(root), as_json, "the trash is empty")
         return
-    folders = dict.fromkeys(find(root, name) for name in sessions)  # all are there, or none is moved
+    folders = list(dict.fromkeys(find(root, name) for name in sessions))  # all are there, or none is moved
+    bin_.refuse_live(folders)
     moved = [describe(bin_.trash_folder(folder)) for folder in folders]
     if as_json:
         say_json([info.to_json() for info in moved])

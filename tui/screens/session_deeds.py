@@ -85,18 +85,19 @@ def trash(pane: SessionsPane, sessions: Sequence[SessionInfo]) -> None:
 
 
 def _trash_now(pane: SessionsPane, sessions: Sequence[SessionInfo]) -> None:
-    from data.trash import trash_folder
+    from data.trash import refuse_live, trash_folder
 
     face, moved = pane.face, list[str]()
 
     def work() -> None:
+        refuse_live([session.folder for session in sessions])
         for session in sessions:
             moved.append(trash_folder(session.folder).name)
 
     def end(error: Exception | None) -> None:
         if moved:
             pane.trashed.append(moved)
-            gone = {session.id for session in sessions}
+            gone = {session.id for session in sessions[: len(moved)]}
             pane.marked = [name for name in pane.marked if name not in gone]
         if error is not None:
             face.tell("error", f"trash: {one_line(error)}")
