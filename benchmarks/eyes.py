@@ -129,7 +129,7 @@ def main() -> None:
         flights = judge_flights(Perceiver(ARENA_PROFILE, detector=detector), worlds, options.ticks)
         show_flights("tracker", flights)
         plain = Perceiver(ARENA_PROFILE, detector=detector)
-        plain._tracker = EveryFindATrack(ARENA_PROFILE.roles())
+        plain.tracker = EveryFindATrack(ARENA_PROFILE.roles())
         baseline = judge_flights(plain, worlds, options.ticks)
         show_flights("every find a track of its own", baseline)
 

@@ -1,8 +1,8 @@
 """How well the tracker follows: hidden things, crossings, deaths, jumps, whole flights, and its cost.
 
 ``python benchmarks/tracking.py`` prints a table and writes ``benchmarks/results/tracking_<date>.json``. No pictures are
-drawn: the finds are the truth with a detector's misses and noise. Beside the tracker stands the plainest one: every
-find a track of its own.
+drawn: the finds are the truth with a detector's misses and noise. Beside the tracker stands the plainest one, every
+find a track of its own, and two that do not learn what their detector misses: one shows all that it follows, one only what is found.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from eyes import EveryFindATrack
+from numpy.typing import NDArray
 
 from data.files import write_whole
 from data.profile import ARENA_PROFILE
 from data.schema import F32, I32
+from engine.perception.comebacks import Comebacks
 from engine.perception.detections import Detections
 from engine.perception.flight_judging import FlightJudge, Truth
 from engine.perception.tracker import Tracker
@@ -36,8 +38,35 @@ from league.arena.truth import objects
 TICK_NS: Final = 50_000_000
 PX: Final = np.array([640, 360, 640, 360], np.float32)
 HIDDEN_S: Final = (0.25, 0.5, 1.0)
+MORE_MISSES: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 FIRST_WORLD: Final = 9_700_000
 Box = tuple[int, float, float, float]
+
+
+class AllIsThere(Comebacks):
+    """Whatever is followed is shown."""
+
+    def likely(self, classes: I32, hidden: NDArray[np.bool_], pictures: I32) -> NDArray[np.bool_]:
+        return np.ones(len(classes), np.bool_)
+
+
+class NothingIsThere(Comebacks):
+    """Only what is found is shown."""
+
+    def likely(self, classes: I32, hidden: NDArray[np.bool_], pictures: I32) -> NDArray[np.bool_]:
+        return np.zeros(len(classes), np.bool_)
+
+
+class ShowsAll(Tracker):
+    def reset(self) -> None:
+        super().reset()
+        self.comebacks = AllIsThere(self._unique)
+
+
+class ShowsFound(Tracker):
+    def reset(self) -> None:
+        super().reset()
+        self.comebacks = NothingIsThere(self._unique)
 
 
 def finds(things: list[Box], dice: np.random.Generator) -> Detections:
@@ -101,11 +130,11 @@ def jump_speed(kind: type[Tracker], dice: np.random.Generator) -> float:
     return fastest
 
 
-def noisy(classes: I32, boxes_px: F32, dice: np.random.Generator) -> Detections:
-    """The truth as the detector finds it: its misses by class, its noise, its false finds."""
+def noisy(classes: I32, boxes_px: F32, dice: np.random.Generator, more_misses: float = 0.0) -> Detections:
+    """The truth as the detector finds it: its misses by class, its noise, its false finds. ``more_misses``: as a worse one would."""
     s = measured_settings()
     miss = np.array([s.miss.get(n, 0.0) for n in sizes.CLASSES], np.float32)
-    rows = np.flatnonzero(dice.random(len(classes)) >= miss[classes])
+    rows = np.flatnonzero(dice.random(len(classes)) >= 1 - (1 - miss[classes]) * (1 - more_misses))
     boxes = boxes_px[rows] + dice.normal(0, s.centre_px, (len(rows), 4)).astype(np.float32)
     ghosts = int(dice.poisson(s.false_positives))
     places = np.column_stack([dice.uniform(0, 640, ghosts), dice.uniform(0, 360, ghosts), np.full((ghosts, 2), 6.0)])
@@ -114,7 +143,7 @@ def noisy(classes: I32, boxes_px: F32, dice: np.random.Generator) -> Detections:
     return Detections((np.concatenate([boxes, places]) / PX).astype(np.float32), kinds, sure)
 
 
-def flights(kind: type[Tracker], worlds: int, ticks: int) -> dict[str, Any]:
+def flights(kind: type[Tracker], worlds: int, ticks: int, more_misses: float = 0.0) -> dict[str, Any]:
     """MOTA, id switches and velocity errors over flown worlds."""
     judge = FlightJudge(ARENA_PROFILE.class_names())
     for seed in range(FIRST_WORLD, FIRST_WORLD + worlds):
@@ -125,7 +154,7 @@ def flights(kind: type[Tracker], worlds: int, ticks: int) -> dict[str, Any]:
         for tick in range(ticks):
             now = (tick + 1) * TICK_NS
             here, status = objects(state, 0), exact_status(state, 0)
-            found = noisy(here.classes, here.boxes_px, dice)
+            found = noisy(here.classes, here.boxes_px, dice, more_misses)
             judge.look(Truth(here.ids, here.classes, here.boxes(), here.velocities(), status), found, eyes.update(found, now), status)
             action = pilot.act(observer.observe(state, 0, now, cursor)).action
             cursor = action.x, action.y
@@ -163,6 +192,7 @@ def measure(kind: type[Tracker], tries: int, worlds: int, ticks: int) -> dict[st
         "jump_px_s": None if kind is EveryFindATrack else round(jump_speed(kind, dice), 1),
         "cost_ms_40": round(cost_ms(kind, dice), 3),
         "flights": flights(kind, worlds, ticks),
+        "mota_with_more_misses": {str(share): flights(kind, worlds, ticks, share)["all"]["mota"] for share in MORE_MISSES},
     }
 
 
@@ -183,6 +213,8 @@ def main() -> None:
         line(label, [t[key] for t in table.values()])
     for key in ("mota", "switches_per_minute", "velocity_error_px_s"):
         line(f"flights, {key}", [t["flights"]["all"][key] for t in table.values()])
+    for share in MORE_MISSES:
+        line(f"  with {share:.0%} of finds lost, mota", [t["mota_with_more_misses"][str(share)] for t in table.values()])
     for name in sizes.CLASSES:
         line(f"  {name}, velocity error px/s", [t["flights"]["classes"][name]["velocity_error_px_s"] for t in table.values()])
     now = datetime.now(UTC)
@@ -190,7 +222,12 @@ def main() -> None:
     write_whole(options.out / f"tracking_{now:%Y-%m-%d_%H%M}.json", text.encode())
 
 
-KINDS: Final[dict[str, type[Tracker]]] = {"tracker": Tracker, "every find a track": EveryFindATrack}
+KINDS: Final[dict[str, type[Tracker]]] = {
+    "tracker": Tracker,
+    "shows all": ShowsAll,
+    "shows what is found": ShowsFound,
+    "every find a track": EveryFindATrack,
+}
 ROWS: Final = (
     ("id kept, crossing drones", "id_kept_crossing"),
     ("drone killed in the open, shown s", "ghost_s_drone"),

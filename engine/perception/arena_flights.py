@@ -10,6 +10,7 @@ import numpy as np
 
 from data.profile import ARENA_PROFILE
 from data.schema import Frame, Observation
+from engine.perception.comebacks import Comebacks
 from engine.perception.flight_judging import FlightJudge, Truth
 from engine.perception.perceive import Perceiver
 from engine.perception.tracker import MOTIONS
@@ -23,7 +24,8 @@ TICK_NS: Final = 50_000_000
 def judge_flights(perceiver: Perceiver, seeds: Iterable[int], ticks: int, pilot: str = "expert", report: Report = ignore) -> dict[str, Any]:
     """Fly ``ticks`` ticks of 1/20 s in the world of each seed, look at every picture, and count.
 
-    The pilot flies by exact perception, so that the worlds are the same whatever the eyes see. Adds ``ms`` by stage.
+    The pilot flies by exact perception, so that the worlds are the same whatever the eyes see. Adds ``ms`` by stage
+    and ``shown_pictures``: what a tracker that knows all these flights shows on of what is not found, in pictures in a row by class.
     """
     from league.arena.emulated import TruthObserver
     from league.arena.episode import apply_action
@@ -33,10 +35,11 @@ def judge_flights(perceiver: Perceiver, seeds: Iterable[int], ticks: int, pilot:
 
     judge, renderer = FlightJudge(ARENA_PROFILE.class_names(), ARENA_PROFILE.picture_size), Renderer()
     stages: defaultdict[str, list[float]] = defaultdict(list)
-    worlds = list(seeds)
+    worlds, comebacks = list(seeds), list[Comebacks]()
     for number, seed in enumerate(worlds):
         judge.new_world()
         perceiver.reset()
+        comebacks.append(perceiver.tracker.comebacks)
         state, observer, flyer = new_worlds(1, [seed]), TruthObserver(), make_pilot(pilot, seed)
         cursor = (0.5, 0.5)
         for tick in range(ticks):
@@ -57,6 +60,9 @@ def judge_flights(perceiver: Perceiver, seeds: Iterable[int], ticks: int, pilot:
     figures = judge.figures()
     figures["ms"] = {stage: round(float(np.median(values)), 3) for stage, values in stages.items()}
     figures["worlds"], figures["pilot"], figures["runtime"] = worlds, pilot, perceiver.runtime
+    for one in comebacks[1:]:
+        comebacks[0].add(one)
+    figures["shown_pictures"] = dict(zip(ARENA_PROFILE.class_names(), comebacks[0].shown_pictures(), strict=True))
     return figures
 
 
@@ -64,10 +70,12 @@ def emulation_settings(figures: Mapping[str, Any]) -> dict[str, Any]:
     """What ``league.arena.emulated.PerceptionSettings`` takes, from the figures of ``judge_flights``."""
     overall, gauges = figures["all"], figures["gauges"]
     coasts_s = {c.name: MOTIONS[c.role].exposed_s for c in ARENA_PROFILE.classes}
+    pictures: Mapping[str, int] = figures["shown_pictures"]
     return {
         "miss": {name: round(float(c["miss"]), 4) for name, c in figures["classes"].items()},
         "sure": {name: round(float(c["sure"]), 4) for name, c in figures["classes"].items()},
         "coasts_s": coasts_s,
+        "shown_s": {name: round(min(count * TICK_NS / 1e9, coasts_s[name]), 3) for name, count in pictures.items()},
         "centre_px": round(float(overall["centre_px"]), 3),
         "size_px": round(float(overall["size_px"]), 3),
         "id_switch": round(float(overall["switch_share"]), 5),

@@ -34,7 +34,7 @@ class Perceiver:
         self.detector = detector if detector is not None else load_detector(profile, device, workspace) if detect else None
         self.found = Detections.empty()
         """What the detector found in the newest picture, before tracking."""
-        self._tracker = Tracker(profile.roles())
+        self.tracker = Tracker(profile.roles())
         self._gauges = GaugeReader(profile)
         self._timings: dict[str, float] = {"detector": 0.0, "tracker": 0.0, "gauges": 0.0}
         self._last: tuple[int, int] | None = None
@@ -53,7 +53,7 @@ class Perceiver:
 
     def reset(self) -> None:
         """Forget what was followed (another source, a gap, a new session). Track ids go on counting."""
-        self._tracker.reset()
+        self.tracker.reset()
         self._last, self._seen, self._status = None, Tracks.empty(), self._gauges.read(None)
 
     def perceive(self, frame: Frame | None, time_ns: int, cursor: tuple[float, float] | None, focus: bool = True) -> Observation:
@@ -78,7 +78,7 @@ class Perceiver:
         t1 = time.perf_counter()
         height, width = frame.image.shape[:2]
         if self.detector is not None and width:
-            self._seen = self._tracker.update(self.found, frame.time_ns, height / width)
+            self._seen = self.tracker.update(self.found, frame.time_ns, height / width)
         t2 = time.perf_counter()
         self._status = self._gauges.read(frame.image)
         t3 = time.perf_counter()

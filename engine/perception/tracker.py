@@ -4,8 +4,9 @@ One Kalman filter of constant velocity per track, all of them as columns. Both a
 so it is three numbers: place, place-velocity, velocity. Lengths inside are in picture widths on both axes; outside
 x and y are each 0..1 of the picture.
 
-A thing that is not found coasts along its velocity: a full second and a picture or two while something else covers
-the place where it should be, less where it should be seen. A killed enemy thus goes quickly, and one behind a rock stays.
+A thing that is not found is followed on along its velocity, so that it keeps its id: a full second and a picture or two while something
+else covers the place where it should be, less where it should be seen. It is shown meanwhile only where such things came back more
+often than not (``comebacks``): with a detector that misses little, what it does not find is gone.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from numpy.typing import NDArray
 from data.schema import F32, I32, Tracks
 from data.vocabulary import Role
 from engine.perception.assignment import assign
+from engine.perception.comebacks import Comebacks
 from engine.perception.detections import Detections
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
     """How things of one role move. Lengths in picture widths. ``speed`` is the spread (standard deviation) of an
-    unknown velocity per s; ``acceleration`` of its changes per s²; ``coast_s`` how long an unseen thing is carried
+    unknown velocity per s; ``acceleration`` of its changes per s²; ``coast_s`` how long an unseen thing is followed
     on at all, ``exposed_s`` how long where nothing covers it."""
 
     speed: float
@@ -44,10 +46,10 @@ MOTIONS: Final[dict[Role, Motion]] = {
     "loot": _STILL,
     "hazard": _STILL,
     "portal": _STILL,
-    # a shot that is not found has mostly hit: carried on for longer, ghosts outnumber the shots
+    # a shot that is not found has mostly hit, and the next one comes the same way
     "shot": Motion(speed=0.25, acceleration=0.4, coast_s=0.3, exposed_s=0.06),
     "lock": Motion(speed=0.25, acceleration=0.6, coast_s=0.2, exposed_s=0.2),
-    # a mark that is not found has mostly been reached: under the ship that arrives, it would be carried on for ever
+    # a mark that is not found has mostly been reached: under the ship that arrives, it would be followed on for ever
     "mark": Motion(speed=0.01, acceleration=0.01, coast_s=0.1, exposed_s=0.1),
 }
 
@@ -78,10 +80,11 @@ class Tracker:
         self._coast_s = np.array([m.coast_s for m in motions], np.float32)
         self._exposed_limit_s = np.array([m.exposed_s for m in motions], np.float32)
         self._next_id = 0
-        self._clear()
+        self.reset()
 
     def reset(self) -> None:
-        """Forget all tracks (another level, a gap). Ids go on counting: none comes back."""
+        """Forget all tracks and what became of things that were not found (another source, another flight). Ids go on counting."""
+        self.comebacks = Comebacks(trusted=self._unique)
         self._clear()
 
     def update(self, found: Detections, time_ns: int, aspect: float = 360 / 640) -> Tracks:
@@ -123,6 +126,8 @@ class Tracker:
         self._age_s: F32 = np.zeros(0, np.float32)
         self._unseen_s: F32 = np.zeros(0, np.float32)
         self._exposed_s: F32 = np.zeros(0, np.float32)
+        self._pictures: I32 = np.zeros(0, np.int32)  # in a row, in which it was not found
+        self._hidden: NDArray[np.bool_] = np.zeros(0, np.bool_)  # was it behind something in the first of them?
 
     def _predict(self, dt_s: float) -> None:
         dt = np.float32(dt_s)
@@ -176,15 +181,21 @@ class Tracker:
         seen[rows] = True
         self._unseen_s = np.where(seen, 0.0, self._unseen_s + dt_s).astype(np.float32)
         covered = self._covered(measured, found)
+        again = seen & (self._pictures > 0) & self._confirmed
+        self.comebacks.ended(self._classes[again], self._hidden[again], self._pictures[again], back=True)
+        self._hidden = np.where(self._pictures == 0, covered, self._hidden) & ~seen
+        self._pictures = np.where(seen, 0, self._pictures + 1).astype(np.int32)
         self._exposed_s = np.where(seen, 0.0, self._exposed_s + np.where(covered, 0.0, dt_s)).astype(np.float32)
         inside = ((self._place >= 0) & (self._place <= np.array([1.0, aspect], np.float32))).all(1)
         half = self._size * 0.5
         touching = (self._place - half <= 0).any(1) | (self._place + half >= np.array([1.0, aspect], np.float32)).any(1)
+        given_up = (self._unseen_s > self._coast_s[self._classes]) | (self._exposed_s > self._exposed_limit_s[self._classes])
         gone = ~seen & ~inside
         gone |= ~seen & touching & self._outward(aspect)
         gone |= ~seen & ~self._confirmed
-        gone |= self._unseen_s > self._coast_s[self._classes]
-        gone |= self._exposed_s > self._exposed_limit_s[self._classes]
+        lost = given_up & ~gone
+        self.comebacks.ended(self._classes[lost], self._hidden[lost], self._pictures[lost], back=False)
+        gone |= given_up
         own = self._unique[self._classes]
         if (own & seen & self._confirmed).any():  # there is one of it: it is where it was seen, not where it might be
             gone |= own & ~seen
@@ -234,6 +245,8 @@ class Tracker:
             "_age_s": zeros,
             "_unseen_s": zeros,
             "_exposed_s": zeros,
+            "_pictures": np.zeros(m, np.int32),
+            "_hidden": np.zeros(m, np.bool_),
         }
         self._next_id += m
         taken = np.isin(self._classes, classes[(confidence >= CERTAIN_AT) & self._set_anew[classes]]) & (self._unseen_s > 0)
@@ -252,7 +265,8 @@ class Tracker:
         return np.asarray(inside.any(axis=1) & (found.confidences < CERTAIN_AT), np.bool_)
 
     def _shown(self, aspect: float) -> Tracks:
-        shown = self._confirmed.copy()
+        missed = self._pictures > 0
+        shown = self._confirmed & (~missed | self.comebacks.likely(self._classes, self._hidden, self._pictures))
         own = np.flatnonzero(self._unique[self._classes] & shown)
         if len(own) > 1:  # there is one of it: the surest, and what was seen last
             shown[own] = False
@@ -284,4 +298,6 @@ _COLUMNS: Final = (
     "_age_s",
     "_unseen_s",
     "_exposed_s",
+    "_pictures",
+    "_hidden",
 )

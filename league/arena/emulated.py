@@ -1,7 +1,7 @@
 """Perception without pixels: observations made straight from the world, exact or as faulty as a detector's.
 
 ``TruthObserver`` shows exactly what is visible. ``EmulatedObserver`` adds what a detector and tracker add: misses,
-noise, latency, changed ids, false finds, velocities from a filter over noisy places, tracks that coast for a while
+noise, latency, changed ids, false finds, velocities from a filter over noisy places, tracks that are followed for a while
 unseen: by default what was measured on the shipped detector and tracker (``measured_settings``). Both follow one world; a world
 that starts over (its tick went back) starts them over.
 """
@@ -123,9 +123,11 @@ class PerceptionSettings:
     sure: dict[str, float] = field(default_factory=dict[str, float])
     """Share of new things that the detector is so sure of that their tracks are shown at once, by class; of a class not named none."""
     coast_s: float = 0.3
-    """A track not found is carried on along its velocity for so long."""
+    """A track not found is followed on along its velocity for so long, and found again has its id."""
     coasts_s: dict[str, float] = field(default_factory=lambda: {"shot": 0.06, "hostile_shot": 0.06, "lock": 0.2, "mark": 0.1})
     """The same for classes of which the tracker thinks otherwise."""
+    shown_s: dict[str, float] = field(default_factory=lambda: {"self": 0.3})
+    """For so long of that it is shown, by class; of a class not named only what was found is."""
     jump_px: float = 60.0
     """A thing that moved farther between observations is taken for a new one."""
     alpha: float = 0.6
@@ -156,7 +158,7 @@ class EmulatedObserver:
     def __init__(self, settings: PerceptionSettings | None = None, seed: int = 0, profile: GameProfile = ARENA_PROFILE) -> None:
         _check_profile(profile)
         self.settings = settings if settings is not None else measured_settings()
-        for name in ("miss", "sure", "coasts_s"):
+        for name in ("miss", "sure", "coasts_s", "shown_s"):
             if unknown := sorted(set(getattr(self.settings, name)) - set(sizes.CLASSES)):
                 raise ValueError(f"emulated perception, {name}: no class {', '.join(unknown)}; there are {', '.join(sizes.CLASSES)}")
         if self.settings.latency_ticks < 0:
@@ -165,6 +167,7 @@ class EmulatedObserver:
         self._miss = np.array([s.miss.get(name, 0.0) for name in sizes.CLASSES], np.float32)
         self._sure = np.array([s.sure.get(name, 0.0) for name in sizes.CLASSES], np.float32)
         self._coast_ns = np.array([s.coasts_s.get(name, s.coast_s) * 1e9 for name in sizes.CLASSES])
+        self._shown_ns = np.array([s.shown_s.get(name, 0.0) * 1e9 for name in sizes.CLASSES])
         self._rng = np.random.default_rng(seed)
         self._last_tick = -1
         self._frame_number = 0
@@ -259,7 +262,8 @@ class EmulatedObserver:
 
     def _tracks(self, now_ns: int) -> Tracks:
         rng, s = self._rng, self.settings
-        shown = ((self._whole[:, _HITS] >= s.confirm_hits) | (self._whole[:, _SURE] > 0)).nonzero()[0]
+        begun = (self._whole[:, _HITS] >= s.confirm_hits) | (self._whole[:, _SURE] > 0)
+        shown = (begun & (now_ns - self._whole[:, _SEEN] <= self._shown_ns[self._whole[:, _CLASS]])).nonzero()[0]
         whole, real = self._whole[shown], self._real[shown]
         unseen_s = (now_ns - whole[:, _SEEN]) / 1e9
         confidences = np.minimum(np.maximum(0.88 + 0.06 * rng.standard_normal(len(shown)), 0.3), 0.99) * np.exp(-2.0 * unseen_s)

@@ -49,16 +49,49 @@ def test_a_fast_shot_keeps_its_id_from_the_second_picture() -> None:
     assert seen[-1].velocities[0, 0] == pytest.approx(420 / 640, rel=0.1)
 
 
+def shows_on(eyes: Tracker, *classes: int) -> Tracker:
+    """A tracker whose detector lost things of these classes before, which were there all the same."""
+    for kind in classes:
+        for hidden in (False, True):
+            eyes.comebacks.ended(np.array([kind], np.int32), np.array([hidden]), np.array([9], np.int32), back=True)
+    return eyes
+
+
 def test_a_weak_find_is_shown_only_when_confirmed() -> None:
-    eyes = tracker()
+    eyes = shows_on(tracker(), DRONE)
     weak = found((DRONE, 0.5, 0.5, 0.03), confidence=0.5)
     assert len(eyes.update(weak, 0)) == 0
     assert len(eyes.update(weak, TICK_NS)) == 1
     assert len(eyes.update(found((ROCK, 0.2, 0.2, 0.06), confidence=0.25), 2 * TICK_NS)) == 1, "too weak to begin a track"
 
 
-def test_after_one_box_and_then_black_pictures_nothing_stays() -> None:
+def test_what_is_not_found_is_shown_on_once_such_things_came_back() -> None:
     eyes = tracker()
+    drone, nothing = found((DRONE, 0.5, 0.5, 0.03)), Detections.empty()
+    first = fly(eyes, [drone] * 3 + [nothing] + [drone])
+    assert [len(t) for t in first] == [1, 1, 1, 0, 1], "nothing is known yet: what is not found is gone"
+    assert first[-1].ids.tolist() == first[0].ids.tolist(), "but it was followed"
+    again = fly(eyes, [nothing, nothing, drone], 5)
+    assert [len(t) for t in again] == [1, 0, 1], "one picture it came back from, two it did not yet"
+    gone = fly(eyes, [nothing] * 8 + [drone] * 2 + [nothing] * 8 + [drone] * 2 + [nothing] * 8 + [drone] * 2 + [nothing], 8)
+    assert len(gone[0]) == 1
+    assert len(gone[-1]) == 0, "three that were gone, two that came back"
+
+
+def test_own_ship_is_shown_on_until_it_is_known_better() -> None:
+    eyes = tracker()
+    own = found((0, 0.5, 0.5, 0.034))
+    assert [len(t) for t in fly(eyes, [own] * 3 + [Detections.empty()] * 2)] == [1] * 5
+
+
+def test_what_another_flight_was_like_is_forgotten() -> None:
+    eyes = shows_on(tracker(), DRONE)
+    eyes.reset()
+    assert [len(t) for t in fly(eyes, [found((DRONE, 0.5, 0.5, 0.03))] * 2 + [Detections.empty()])] == [1, 1, 0]
+
+
+def test_after_one_box_and_then_black_pictures_nothing_stays() -> None:
+    eyes = shows_on(tracker(), DRONE)
     assert all(len(t) == 0 for t in fly(eyes, [Detections.empty()] * 100))
     once = eyes.update(found((DRONE, 0.5, 0.5, 0.03)), 100 * TICK_NS)
     assert len(once) == 1
@@ -70,7 +103,7 @@ def test_after_one_box_and_then_black_pictures_nothing_stays() -> None:
 
 
 def test_behind_another_thing_it_coasts_and_comes_back_with_its_id() -> None:
-    eyes = tracker()
+    eyes = shows_on(tracker(), DRONE)
     rock = (ROCK, 0.5, 0.5, 0.08)
     before = fly(eyes, [found(rock, (DRONE, 0.38 + 0.01 * k, 0.5, 0.03)) for k in range(10)])
     drone = int(before[-1].ids[list(before[-1].classes).index(DRONE)])
@@ -104,7 +137,7 @@ def test_a_jump_begins_a_new_track_without_a_leap_in_velocity() -> None:
 
 
 def test_a_hidden_thing_is_not_carried_on_for_ever() -> None:
-    eyes = tracker()
+    eyes = shows_on(tracker(), DRONE)
     rock = (ROCK, 0.5, 0.5, 0.2)
     fly(eyes, [found(rock, (DRONE, 0.5, 0.5, 0.03))] * 5)
     hidden = fly(eyes, [found(rock)] * 30, 5)
@@ -140,7 +173,7 @@ def test_own_ship_that_jumps_is_in_one_place_only() -> None:
 
 @pytest.mark.parametrize("kind", [NAMES.index("mark"), LOCK])
 def test_what_is_set_elsewhere_is_not_where_it_was_as_well(kind: int) -> None:
-    eyes = tracker()
+    eyes = shows_on(tracker(), kind, DRONE)
     fly(eyes, [found((kind, 0.2, 0.5, 0.04), (DRONE, 0.5, 0.2, 0.03))] * 4)
     unsure = eyes.update(found((kind, 0.7, 0.4, 0.04), confidence=0.5), 4 * TICK_NS)
     assert unsure.boxes[unsure.classes == kind][:, 0].tolist() == [pytest.approx(0.2, abs=0.01)], "it may be nothing"
@@ -159,7 +192,7 @@ def test_of_two_own_ships_the_surer_one_is_shown() -> None:
 
 
 def test_a_shot_that_hit_is_gone_at_once() -> None:
-    eyes = tracker()
+    eyes = shows_on(tracker(), SHOT)
     fly(eyes, [found((SHOT, 0.1 + 0.02 * k, 0.5, 0.01)) for k in range(6)])
     after = fly(eyes, [Detections.empty()] * 4, 6)
     assert [len(t) for t in after] == [1, 0, 0, 0], "one miss is forgiven"
@@ -195,7 +228,7 @@ def test_crossing_things_of_one_class_keep_their_ids() -> None:
 
 
 def test_a_class_is_never_matched_with_another() -> None:
-    eyes = tracker()
+    eyes = shows_on(tracker(), DRONE)
     fly(eyes, [found((DRONE, 0.5, 0.5, 0.03))] * 3)
     now = eyes.update(found((LOCK, 0.5, 0.5, 0.05)), 3 * TICK_NS)
     assert sorted(now.classes.tolist()) == sorted([DRONE, LOCK])
