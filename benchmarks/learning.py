@@ -360,8 +360,9 @@ def ladder(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[flo
         found["rungs"][rung] = entry(runner, rung, scores, pilots["expert"][:episodes], pilots["random"][:episodes])
     novices = [r["policy"] for j, r in learnt.items() if j.pilot == "novice"]
     if novices:
-        scores = [runner.scores(policy, "emulated", asked.episodes) for policy in novices]
-        found["novice"] = entry(runner, "novice", scores, pilots["novice"][: asked.episodes], pilots["random"][: asked.episodes])
+        count = asked.novice_episodes
+        scores = [runner.scores(policy, "emulated", count) for policy in novices]
+        found["novice"] = entry(runner, "novice", scores, pilots["novice"][:count], pilots["random"][:count])
     known = [r["policy"] for j, r in learnt.items() if (j.pilot, j.rung) == ("expert", "emulated")]
     if known:
         found["levels"] = runner.levels(known, asked.unseen_minutes)
@@ -419,6 +420,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="training seeds")
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--episodes", type=int, default=60)
+    parser.add_argument("--novice-episodes", type=int, help="of the novice's policies, whose measure scatters more (twice --episodes)")
     parser.add_argument("--pixel-episodes", type=int, default=20)
     parser.add_argument("--rungs", type=words_of, default=[*RUNGS], metavar="NAMES", help=f"of the ladder, with commas: {', '.join(RUNGS)}")
     parser.add_argument("--perturbed", type=float, default=0.1, help="share of the recordings with displaced cursors")
@@ -445,10 +447,12 @@ def main() -> None:
             "quick",
             2,
         )
+    asked.novice_episodes = asked.novice_episodes or 2 * asked.episodes
     chosen_rows(asked.rows)  # a word that fits nothing is told before hours of work
     runner = Runner(asked.keep, asked.jobs)
     try:
-        pilots = {name: runner.scores(name, "state", max(asked.episodes, asked.pixel_episodes)) for name in PILOTS}
+        most = max(asked.episodes, asked.pixel_episodes, asked.novice_episodes)
+        pilots = {name: runner.scores(name, "state", most) for name in PILOTS}
         means: dict[str, Interval] = {name: mean_interval(values) for name, values in pilots.items()}
         for name, mean in means.items():
             runner.say(f"{name:10} {mean}   scatter {float(np.std(pilots[name])):.2f}")

@@ -23,11 +23,13 @@ from data.steps import Steps
 from data.track_lookup import ClickLog, TrackIndex, lag_rows, pick_tracks, take
 from data.vocabulary import MODES, ROLES
 
-FEATURE_VERSION: Final = 3
+FEATURE_VERSION: Final = 4
 """Grows with any change of names, order, units or meaning below. A checkpoint of another version is refused."""
 
 LAGS_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 """The moments of the Executor's history, before now."""
+ANSWERED_S: Final = 0.2
+"""What a person does now answers what stood in the picture so long ago: the Strategist sees both."""
 SLOTS: Final = 12
 """Tracks the Executor sees, each in a slot of its own over the whole history."""
 SET_TRACKS: Final = 32
@@ -72,7 +74,14 @@ def status_features(profile: GameProfile) -> tuple[Feature, ...]:
 
 
 def summary_features(profile: GameProfile) -> tuple[Feature, ...]:
-    """The Strategist's picture of one second."""
+    """The Strategist's picture of one second: what there is now, what there was ``ANSWERED_S`` before, and how gauges changed."""
+    now = _moment_features(profile)
+    before = (Feature(f"{f.name}@{ANSWERED_S}s", f.unit, f.low, f.high) for f in now)
+    return (*now, *before, *(Feature(f"change.{name}", "1/s", -1, 1) for name in profile.level_names()))
+
+
+def _moment_features(profile: GameProfile) -> tuple[Feature, ...]:
+    """What there is in one row of a summary."""
     found = list(status_features(profile))
     found += [Feature("self.x"), Feature("self.y"), Feature("self.missing")]
     found += [Feature("self.vx", "1/s", -1, 1), Feature("self.vy", "1/s", -1, 1)]
@@ -88,9 +97,7 @@ def summary_features(profile: GameProfile) -> tuple[Feature, ...]:
             found += [Feature(f"{c.name}.with_lock", "exp(-widths/0.25)"), Feature(f"{c.name}.danger", "exp(-widths/0.25)")]
     found += [Feature("mark.dx", "widths", -1, 1), Feature("mark.dy", "widths", -1, 1), Feature("mark.away", "widths", -1, 1)]
     found += [Feature(f"mark.on.{c.name}") for c in profile.classes if c.role in GOALS]
-    found += [Feature("low.hp")]
-    found += [Feature(f"change.{name}", "1/s", -1, 1) for name in profile.level_names()]
-    return tuple(found)
+    return (*found, Feature("low.hp"))
 
 
 def track_features(profile: GameProfile) -> tuple[Feature, ...]:
@@ -172,7 +179,16 @@ def _with_missing(values: F32, gone: Bool) -> F32:
 
 
 def summary_vectors(steps: Steps, rows: I64) -> F32:
-    """[R, D] of ``summary_features`` with the changes still 0; ``summary_sequence`` fills them in."""
+    """[R, D] of ``summary_features`` with the changes still 0; ``summary_sequence`` fills them in. Where nothing is known of the moment
+    before, it was as it is now."""
+    before = lag_rows(steps, rows, (ANSWERED_S,))[:, 0]
+    both = _moment_vectors(steps, np.concatenate([rows, np.where(before >= 0, before, rows)]))
+    changes = np.zeros((len(rows), len(steps.profile.level_names())), np.float32)
+    return np.concatenate([both[: len(rows)], both[len(rows) :], changes], axis=1)
+
+
+def _moment_vectors(steps: Steps, rows: I64) -> F32:
+    """[R, D] of ``_moment_features``."""
     profile = steps.profile
     scene = Scene(steps, pick_tracks(steps, rows, None))
     distance, locked, count = scene.distance, scene.locked, len(rows)
@@ -203,7 +219,6 @@ def summary_vectors(steps: Steps, rows: I64) -> F32:
     parts += [of_danger(scene)]
     parts += [of_loot(scene, mine[:, code]) for code in codes(profile, "loot")]
     parts += [of_mark(scene, enemy_distance), low_hp(steps, rows)]
-    parts += [np.zeros((count, len(profile.level_names())))]
     return np.concatenate([p.astype(np.float32) for p in parts], axis=1)
 
 
@@ -373,9 +388,9 @@ def mirror(features: tuple[Feature, ...], axis: int) -> tuple[F32, F32]:
     scale, shift = np.ones(len(features), np.float32), np.zeros(len(features), np.float32)
     letter = "xy"[axis]
     for i, feature in enumerate(features):
-        first, _, last = feature.name.partition(".")
+        first, _, last = feature.name.partition("@")[0].partition(".")
         name = last if first in ("self", "enemy", "mark") else first
-        if name in (f"d{letter}", f"v{letter}") or feature.name.endswith(".across"):
+        if name in (f"d{letter}", f"v{letter}") or last == "across":
             scale[i] = -1
         elif name == letter:
             scale[i], shift[i] = -1, 1

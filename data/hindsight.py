@@ -16,8 +16,8 @@ What holds in a row, the first of these:
 1. **no ship**, in a game that shows the own ship: EXPLORE.
 2. **reach**: the hand is under way to a click: what the click is for.
 3. **danger**: a dangerous enemy in threat range that is not the one locked: FLEE.
-4. **way**: from a click on loot until it is taken or gone, or until another click leads elsewhere (one that locks an enemy does
-   not): LOOT.
+4. **way**: from a click on loot until ``SEEN_S`` after it is taken or gone, or until another click leads elsewhere (one that locks an
+   enemy does not): LOOT.
 5. **engaged**: an enemy is locked or fired at: FIGHT.
 6. **weak**: an enemy in threat range and hp below the profile's ``low_hp``: FLEE.
 7. **stretch**: what the last click began: FIGHT for ``AHEAD_S`` while its target is there and no lock on it came and went; FLEE and
@@ -28,6 +28,7 @@ What holds in a row, the first of these:
 10. **wary**: an enemy in threat range, and the ship stays or flies away from it over ``CHANGE_S``: CAUTIOUS.
 11. none of these: EXPLORE.
 
+A track that is lost for less than ``GONE_S`` was there all the time.
 What is judged by threat range, hp and locks counts ``SEEN_S`` after it became so. The target is the enemy or loot of the rule that
 holds; FLEE, CAUTIOUS and EXPLORE have none. Only a track that is there in the row itself is a target of it. A person's words
 (``Steps.said_mode``, ``Steps.said_target``) hold before all rules. The arena's demonstrators tell their own modes by the same words;
@@ -42,6 +43,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from data.absences import without_absences
 from data.purposes import (
     CAUTIOUS,
     EXPLORE,
@@ -49,6 +51,7 @@ from data.purposes import (
     FLEE,
     GONE_S,
     LOOT,
+    SEEN_S,
     Clicks,
     ahead,
     bridged,
@@ -61,13 +64,11 @@ from data.schema import NO_TARGET
 from data.steps import NO_MODE, UNSAID_TARGET, Steps
 from data.track_lookup import TrackIndex, locked_tracks, padded, scale, self_positions
 
-HINDSIGHT_VERSION: Final = 2
+HINDSIGHT_VERSION: Final = 3
 """Grows with any change of the rules above; stored with what was learnt from them."""
 AHEAD_S: Final = 2.0
 """How far the rules look ahead."""
 LEAD_S: Final = 0.3
-SEEN_S: Final = 0.2
-"""The quickest player answers so long after what it sees."""
 CHANGE_S: Final = 1.0
 """Over how long the ship is seen to fly away from an enemy."""
 LETS_GO_S: Final = 0.5
@@ -152,6 +153,7 @@ class _Rules:
     """Modes int8 [T] and targets int32 [T] of a session by the rules alone. A later rule is written over an earlier one."""
 
     def __init__(self, steps: Steps) -> None:
+        steps = without_absences(steps, GONE_S)
         total = len(steps)
         self.modes = np.full(total, EXPLORE, np.int8)
         self.targets = np.full(total, NO_TARGET, np.int32)

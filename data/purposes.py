@@ -30,6 +30,8 @@ REST_WIDTHS: Final = 0.001
 """A cursor that moves less in a tick rests."""
 REST_S: Final = 0.12
 """A rest is so long; a shorter one is part of the reach."""
+SEEN_S: Final = 0.2
+"""The quickest player answers so long after what it sees."""
 GONE_S: Final = 0.3
 """What is not seen for so long is gone."""
 WAY_S: Final = 12.0
@@ -143,7 +145,7 @@ def latest(clicks: Clicks, total: int) -> I64:
 
 
 def way_to_loot(steps: Steps, clicks: Clicks, index: TrackIndex, keeps_course: Bool) -> I32:
-    """int32 [T] the loot that the ship is on its way to: from a click on it until it is gone or another click leads elsewhere.
+    """int32 [T] the loot that the ship is on its way to: from a click on it until it is seen to be gone or another click leads elsewhere.
 
     keeps_course: [C] clicks that lead nowhere else (those that lock an enemy).
     """
@@ -164,9 +166,10 @@ def way_to_loot(steps: Steps, clicks: Clicks, index: TrackIndex, keeps_course: B
     absent = times - times[np.maximum(seen, 0)] > GONE_S * 1e9
     lost = np.maximum.accumulate(np.where(absent & (wanted != NO_TARGET), rows, -1))
     under_way = (wanted != NO_TARGET) & (lost < begin) & (times - times[begin] <= WAY_S * 1e9)
-    # It ends where it was last seen, not when its absence is noticed.
+    # It ends when the player can have seen that it is gone, not when its absence is sure.
     next_seen = np.minimum.accumulate(np.where(there & under_way, rows, total)[::-1])[::-1]
     same = (next_seen < total) & (led[np.minimum(next_seen, total - 1)] == led)
+    same |= times - times[np.maximum(seen, 0)] <= SEEN_S * 1e9
     ids = steps.track_ids[np.maximum(found, 0)] if len(steps.track_ids) else wanted
     return np.where(under_way & same, np.where(there, ids, wanted), NO_TARGET).astype(np.int32)
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.absences import without_absences
 from data.features import SLOTS, SlotInputs, past_cursors, slot_inputs
+from data.purposes import GONE_S
 from data.schema import NO_TARGET
 from data.steps import Steps, input_names
 from data.track_lookup import TrackIndex, click_rows, clicked_track
@@ -55,6 +57,7 @@ def examples(
     for part in parts:
         steps = sessions[part.session]
         index, clicks = TrackIndex(steps), click_rows(steps)
+        whole = without_absences(steps, GONE_S)
         for start, stop in usable_parts(steps, part):
             rows = np.arange(start, stop)
             inputs = slot_inputs(steps, rows, index)
@@ -62,7 +65,7 @@ def examples(
             arrays |= _cursor(inputs.cursor)
             if extras.cursor_past:
                 arrays["cursor_past"] = np.nan_to_num(past_cursors(steps, rows), nan=0.5)
-            arrays |= _points(steps, start, stop, inputs, horizons) | _onsets(steps, rows, horizons)
+            arrays |= _points(whole, start, stop, inputs, horizons) | _onsets(steps, rows, horizons)
             arrays |= executor_extras.labels(steps, start, stop, clicks, extras, horizons.way_s)
             modes, targets = given.modes[part.session][rows], given.targets[part.session][rows]
             arrays |= {"modes": modes, "target_slots": slots_of(inputs, targets), "stretch": np.full(len(rows), count)}
@@ -83,7 +86,8 @@ def _cursor(cursor: NDArray[np.float32]) -> Arrays:
 
 
 def _points(steps: Steps, start: int, stop: int, inputs: SlotInputs, horizons: Horizons) -> Arrays:
-    """The next click's choice, offsets and point for each row of a stretch, and whether it comes soon."""
+    """The next click's choice, offsets and point for each row of a stretch, and whether it comes soon. ``steps`` without absences: what is
+    lost in the very tick of the click was clicked all the same."""
     rows = np.arange(start, stop)
     clicks = click_rows(steps)
     clicks = clicks[(clicks >= start) & (clicks < stop) & np.isfinite(steps.action_xy[clicks]).all(1)]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from data.features import (
+    ANSWERED_S,
     FEATURE_VERSION,
     LAGS_S,
     SET_TRACKS,
@@ -31,7 +32,7 @@ from data.steps import Steps, StepsBuilder
 from data.track_lookup import NEVER_S, ClickLog, TrackIndex, lag_rows
 
 TICK_NS = 50_000_000
-WANTED = [(4688.6803, -825.9459), (2401.5864, -7.2314), (655.5263, 278.73), (4785.5161, -1179.0964), (509.3637, 31.7812), (42.1371, 2.4597)]
+WANTED = [(4688.6803, -825.9459), (2401.5864, -7.2314), (655.5263, 278.73), (4785.5161, -1179.0964), (509.3637, 31.7812), (91.1064, 5.2851)]
 """Plain and weighted sums of the inputs of ``random_steps(seed=7)``."""
 
 
@@ -91,11 +92,13 @@ def test_tactician_and_strategist_inputs_are_the_same_live_and_in_training() -> 
     summaries = summary_sequence(steps.profile, summary_vectors(steps, np.arange(0, 60, 20)), steps.time_ns[::20])
     seen = []
     for i, row in enumerate((0, 20, 40)):
-        few = live(steps, [row])
-        flown = set_inputs(few, np.zeros(1, np.int64), log)
+        known = np.unique(lag_rows(steps, np.array([row]), (0.0, ANSWERED_S)))
+        few = live(steps, [int(r) for r in known if r >= 0])
+        last = np.array([len(few) - 1])
+        flown = set_inputs(few, last, log)
         np.testing.assert_allclose(flown.tracks[0], trained.tracks[row], atol=1e-6)
         np.testing.assert_allclose(flown.context[0], trained.context[row], atol=1e-6)
-        seen.append(summary_vectors(few, np.zeros(1, np.int64))[0])
+        seen.append(summary_vectors(few, last)[0])
         np.testing.assert_allclose(
             summary_sequence(steps.profile, np.stack(seen), steps.time_ns[: i * 20 + 1 : 20])[-1], summaries[i], atol=1e-6
         )
@@ -218,7 +221,7 @@ def test_mirror_turns_features_into_those_of_the_mirrored_picture() -> None:
 
 
 def test_the_values_are_those_of_this_version() -> None:
-    """Policies that were learnt with version 3 get what they learnt from. Other values: raise ``FEATURE_VERSION``."""
+    """Policies that were learnt with version 4 get what they learnt from. Other values: raise ``FEATURE_VERSION``."""
     steps = random_steps(seed=7)
     rows = np.arange(len(steps))
     slots, chosen = slot_inputs(steps, rows), set_inputs(steps, rows, ClickLog.of(steps))
@@ -227,5 +230,5 @@ def test_the_values_are_those_of_this_version() -> None:
         (float(values.sum(dtype=np.float64)), float((values * np.sin(np.arange(values.shape[-1]))).sum(dtype=np.float64)))
         for values in (slots.slots, slots.context, slots.boxes, chosen.tracks, chosen.context, summary)
     ]
-    assert FEATURE_VERSION == 3
+    assert FEATURE_VERSION == 4
     np.testing.assert_allclose(found, WANTED, rtol=1e-5, atol=1e-3)

@@ -110,16 +110,27 @@ def test_a_dangerous_enemy_in_threat_range_is_fled_whatever_the_health_and_lock(
     assert "FLEE" not in modes(play(3, {5: (HUNTER, 0.95, 0.5)}))  # far
 
 
-def test_the_way_to_loot_holds_until_the_loot_is_gone_under_whatever_id() -> None:
+def test_the_way_to_loot_holds_until_the_loot_is_seen_to_be_gone_under_whatever_id() -> None:
     def things(row: int) -> dict[int, Thing]:
         return {6 if row < 50 else 7: (LOOT, 0.8, 0.5)} if row < 90 else {}
 
     steps = play(7, things, clicks={30: (0.8, 0.5)})
     said, targets = modes(steps), label_targets(steps)
-    assert set(said[28:90]) == {"LOOT"}
-    assert set(said[91:]) == {"EXPLORE"}
+    assert set(said[28:94]) == {"LOOT"}
+    assert set(said[94:]) == {"EXPLORE"}
     assert set(targets[30:50].tolist()) == {6}
     assert set(targets[50:90].tolist()) == {7}  # the tracker gave it another id
+    assert set(targets[90:].tolist()) == {NO_TARGET}
+
+
+def test_what_is_lost_for_a_moment_was_there_though_no_target_while_it_is_not_seen() -> None:
+    def things(row: int) -> dict[int, Thing]:
+        return {} if row in (29, 30, 31, 60) else {6: (LOOT, 0.8, 0.5)}
+
+    whole, steps = play(5, {6: (LOOT, 0.8, 0.5)}, clicks={30: (0.8, 0.5)}), play(5, things, clicks={30: (0.8, 0.5)})
+    assert modes(steps) == modes(whole)
+    assert set(modes(steps)[28:]) == {"LOOT"}
+    assert [label_targets(steps)[row] for row in (28, 30, 32, 59, 60, 61)] == [6, NO_TARGET, 6, 6, NO_TARGET, 6]
 
 
 def test_another_click_leads_elsewhere_but_one_that_locks_keeps_the_way_to_loot() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,3 +109,17 @@ def test_summaries_are_mirrored_like_the_picture() -> None:
         turned = [(n, 1 - x if axis == 0 else x, 1 - y if axis == 1 else y) for n, x, y in things]
         scale, shift = mirror(summary_features(ARENA_PROFILE), axis)
         np.testing.assert_allclose(summary_vectors(picture(*turned), np.zeros(1, np.int64)), plain * scale + shift, atol=1e-5)
+
+
+def test_a_summary_says_what_there_was_when_the_player_made_up_its_mind() -> None:
+    built, names = StepsBuilder(ARENA_PROFILE), [f.name for f in summary_features(ARENA_PROFILE)]
+    for tick in range(8):
+        things = [("self", 0.5, 0.5), *([("drone", 0.6, 0.5)] if tick < 6 else [])]
+        steps = picture(*things, hp=1.0 - tick / 10)
+        seen = replace(steps.observation(0), time_ns=tick * 50_000_000)
+        built.append(Step(seen, Action(0.5, 0.5)))
+    found = [dict(zip(names, row.tolist(), strict=True)) for row in summary_vectors(built.build(), np.array([7, 2]))]
+    assert (found[0]["count.drone"], found[0]["count.drone@0.2s"]) == (0, 1 / 8)
+    assert found[0]["near.drone@0.2s"] == pytest.approx(near(0.1))
+    assert (found[0]["level.hp"], found[0]["level.hp@0.2s"]) == (pytest.approx(0.3), pytest.approx(0.7))
+    assert found[1]["level.hp@0.2s"] == found[1]["level.hp"], "nothing is known of the moment before"

@@ -59,7 +59,7 @@ def test_without_its_history_a_second_is_judged_alone() -> None:
 def test_training_and_flight_decide_alike(tmp_path: Path) -> None:
     steps = session(12.0)
     loop = LoopSettings(1, 32, 1e-3, device="cpu", checkpoints=False)
-    settings = strategist.StrategistSettings(loop, history=8, phases=1, width=16, layers=1)
+    settings = strategist.StrategistSettings(loop, history=8, shorter=0, phases=1, width=16, layers=1)
     best = strategist.train([steps, session(12.0, 1)], settings, tmp_path / "s").best
     found = load(best)
     assert len(steps) > 20 * settings.history  # what was before the oldest second tells how that one changed
