@@ -70,6 +70,21 @@ def test_examples_label_the_next_click_and_no_row_is_off_by_one() -> None:
     assert np.flatnonzero(late["click"][:, 0]).tolist() == [row + 1 for row in clicks]
 
 
+def test_what_is_lost_in_the_tick_of_the_click_was_clicked_all_the_same() -> None:
+    steps = session(6)
+    row = 28
+    there = slice(int(steps.track_offsets[row]), int(steps.track_offsets[row + 1]))
+    enemies = np.flatnonzero(steps.track_classes[there] != 0) + there.start
+    counts = np.diff(steps.track_offsets)
+    counts[row] -= len(enemies)
+    columns = {n: np.delete(getattr(steps, n), enemies, axis=0) for n in dir(steps) if n.startswith("track_") and n != "track_offsets"}
+    lost = dataclasses.replace(steps, track_offsets=np.concatenate([[0], np.cumsum(counts)]), **columns)
+    whole, found = (examples([s], [Part(0, 0, len(s))], silent(s))["choice"] for s in (steps, lost))
+    assert whole[row] == 1
+    assert (found[row - 8 : row] == 1).all(), "on the enemy, for as long as it was seen"
+    assert found[row] == SLOTS, "on the ground, where it is not"
+
+
 def test_a_click_over_a_gap_or_in_another_part_is_no_label() -> None:
     steps = session(6)
     arrays = examples([steps], [Part(0, 0, 26)], silent(steps))
@@ -105,7 +120,7 @@ def test_what_is_hidden_is_not_learnt_from(tmp_path: Path) -> None:
         labels.append(np.where(weak, MODES.index("FLEE"), MODES.index("FIGHT")).astype(np.int8))
     settings = replace(strategist.QUICK, loop=loop(8, 8, 3e-3), history=4, width=32, phases=1)
     seen = strategist.train(sessions, settings, tmp_path / "seen", labels=labels)
-    blind = replace(settings, hidden=("*.hp", "*.hp.missing"))
+    blind = replace(settings, hidden=("*.hp", "*.hp@*", "*.hp.missing*"))
     unseen = strategist.train(sessions, blind, tmp_path / "unseen", labels=labels)
     assert seen.figures["balanced_accuracy"] > 0.9
     assert unseen.figures["balanced_accuracy"] < 0.75
