@@ -3,7 +3,8 @@
 A detector that misses much makes things flicker that are there; one that misses little is right when it finds nothing, and what is
 carried on all the same is a ghost: a killed enemy, loot that was taken. Which it is shows in what became of those not found before, of
 this class, after as many pictures, hidden by something or not. Shares of Laplace's rule: one that came back and one that did not are
-counted beforehand, so that half a chance is where nothing is known.
+counted beforehand, so that half a chance is where nothing is known. The first picture without a thing is forgiven whatever the counts
+say: a ghost of one picture is seen for less time than anybody needs to answer it, and a thing that flickers is answered at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from data.schema import I32
 
 MOST_PICTURES: Final = 8
 """Longer ones are counted with those of so many pictures."""
+FORGIVEN: Final = 1
+"""In so many pictures in a row a thing may not be found, and is shown."""
 LEAST_SHARE: Final = 0.5
 """A thing is shown on while more than this share came back."""
 
@@ -45,11 +48,12 @@ class Comebacks:
         at = classes, hidden.astype(np.intp), np.clip(pictures, 1, MOST_PICTURES) - 1
         gone, back = self._counts[:, *at]
         share = (back + 1) / (gone + back + 2)
-        return np.asarray((share > LEAST_SHARE) | ((share == LEAST_SHARE) & self._trusted[classes]), np.bool_)
+        trusted = (share == LEAST_SHARE) & self._trusted[classes]
+        return np.asarray((pictures <= FORGIVEN) | (share > LEAST_SHARE) | trusted, np.bool_)
 
     def shown_pictures(self) -> list[int]:
         """By class, in how many pictures in a row a thing that is not found is shown on, hidden or not taken together."""
         gone, back = self._counts.sum(axis=2)
         share = (back + 1) / (gone + back + 2)
         on = (share > LEAST_SHARE) | ((share == LEAST_SHARE) & self._trusted[:, None])
-        return [int(np.minimum.accumulate(row).sum()) for row in on]
+        return [max(FORGIVEN, int(np.minimum.accumulate(row).sum())) for row in on]

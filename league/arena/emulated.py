@@ -126,7 +126,7 @@ class PerceptionSettings:
     """A track not found is followed on along its velocity for so long, and found again has its id."""
     coasts_s: dict[str, float] = field(default_factory=lambda: {"shot": 0.06, "hostile_shot": 0.06, "lock": 0.2, "mark": 0.1})
     """The same for classes of which the tracker thinks otherwise."""
-    shown_s: dict[str, float] = field(default_factory=lambda: {"self": 0.3})
+    shown_s: dict[str, float] = field(default_factory=lambda: dict.fromkeys(sizes.CLASSES, 0.05) | {"self": 0.3})
     """For so long of that it is shown, by class; of a class not named only what was found is."""
     jump_px: float = 60.0
     """A thing that moved farther between observations is taken for a new one."""

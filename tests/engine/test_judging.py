@@ -117,12 +117,12 @@ def test_tracking_is_counted() -> None:
     assert figures["all"]["false_tracks_seen_per_picture"] == pytest.approx(1 / 3, abs=1e-4)
     assert figures["gauges"]["unread"] == pytest.approx(1 / 6, abs=1e-4)
     assert figures["gauges"]["wrong_states"] == pytest.approx(1 / 6, abs=1e-4)
-    shown = {c.name: 0 for c in ARENA_PROFILE.classes} | {"self": 8, "drone": 1}
+    shown = {c.name: 1 for c in ARENA_PROFILE.classes} | {"self": 8, "drone": 2}
     settings = emulation_settings(figures | {"shown_pictures": shown})
     assert settings["miss"] == {"ship": pytest.approx(1 / 6, abs=1e-3), "shot": 0.0}
     assert settings["sure"] == {"ship": pytest.approx(4 / 5, abs=1e-3), "shot": 0.0}
     assert (settings["coasts_s"]["mark"], settings["coasts_s"]["drone"]) == (0.1, 0.3)
-    assert {k: v for k, v in settings["shown_s"].items() if v} == {"self": 0.3, "drone": 0.05}, "no longer than it is followed"
+    assert {k: v for k, v in settings["shown_s"].items() if v != 0.05} == {"self": 0.3, "drone": 0.1}, "no longer than it is followed"
     assert settings["id_switch"] == pytest.approx(1 / 6, abs=1e-3)
 
 

@@ -68,14 +68,14 @@ def test_a_weak_find_is_shown_only_when_confirmed() -> None:
 def test_what_is_not_found_is_shown_on_once_such_things_came_back() -> None:
     eyes = tracker()
     drone, nothing = found((DRONE, 0.5, 0.5, 0.03)), Detections.empty()
-    first = fly(eyes, [drone] * 3 + [nothing] + [drone])
-    assert [len(t) for t in first] == [1, 1, 1, 0, 1], "nothing is known yet: what is not found is gone"
+    first = fly(eyes, [drone] * 3 + [nothing] * 2 + [drone])
+    assert [len(t) for t in first] == [1, 1, 1, 1, 0, 1], "nothing is known yet: one picture is forgiven, then it is gone"
     assert first[-1].ids.tolist() == first[0].ids.tolist(), "but it was followed"
-    again = fly(eyes, [nothing, nothing, drone], 5)
-    assert [len(t) for t in again] == [1, 0, 1], "one picture it came back from, two it did not yet"
-    gone = fly(eyes, [nothing] * 8 + [drone] * 2 + [nothing] * 8 + [drone] * 2 + [nothing] * 8 + [drone] * 2 + [nothing], 8)
-    assert len(gone[0]) == 1
-    assert len(gone[-1]) == 0, "three that were gone, two that came back"
+    again = fly(eyes, [nothing] * 3 + [drone], 6)
+    assert [len(t) for t in again] == [1, 1, 0, 1], "from two pictures it came back, from three it did not yet"
+    gone = fly(eyes, ([nothing] * 8 + [drone] * 2) * 3 + [nothing] * 2, 10)
+    assert [len(t) for t in gone[:3]] == [1, 1, 1]
+    assert [len(t) for t in gone[-2:]] == [1, 0], "three that were gone, two that came back"
 
 
 def test_own_ship_is_shown_on_until_it_is_known_better() -> None:
@@ -87,7 +87,7 @@ def test_own_ship_is_shown_on_until_it_is_known_better() -> None:
 def test_what_another_flight_was_like_is_forgotten() -> None:
     eyes = shows_on(tracker(), DRONE)
     eyes.reset()
-    assert [len(t) for t in fly(eyes, [found((DRONE, 0.5, 0.5, 0.03))] * 2 + [Detections.empty()])] == [1, 1, 0]
+    assert [len(t) for t in fly(eyes, [found((DRONE, 0.5, 0.5, 0.03))] * 2 + [Detections.empty()] * 2)] == [1, 1, 1, 0]
 
 
 def test_after_one_box_and_then_black_pictures_nothing_stays() -> None:
@@ -192,7 +192,7 @@ def test_of_two_own_ships_the_surer_one_is_shown() -> None:
 
 
 def test_a_shot_that_hit_is_gone_at_once() -> None:
-    eyes = shows_on(tracker(), SHOT)
+    eyes = tracker()
     fly(eyes, [found((SHOT, 0.1 + 0.02 * k, 0.5, 0.01)) for k in range(6)])
     after = fly(eyes, [Detections.empty()] * 4, 6)
     assert [len(t) for t in after] == [1, 0, 0, 0], "one miss is forgiven"

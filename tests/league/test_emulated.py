@@ -163,7 +163,7 @@ def test_misses_coast_and_noise_are_as_asked() -> None:
 
 
 def test_what_is_missed_is_not_shown_and_comes_back_with_its_id() -> None:
-    settings = PerceptionSettings(miss={"rock": 0.3}, id_switch=0, false_positives=0)
+    settings = PerceptionSettings(miss={"rock": 0.3}, id_switch=0, false_positives=0, shown_s={})
     rocks = [o.tracks.ids[o.tracks.classes == sizes.ROCK].tolist() for o in flight(EmulatedObserver(settings, seed=2), 300)][20:]
     there = max(map(len, rocks))
     assert np.mean([len(ids) for ids in rocks]) / there == pytest.approx(0.7, abs=0.03)
@@ -238,7 +238,7 @@ def test_what_was_measured_on_the_shipped_detector_is_what_is_emulated() -> None
     assert set(measured.miss) == set(sizes.CLASSES)
     assert EmulatedObserver().settings == measured
     settings = PerceptionSettings(
-        miss=measured.miss, id_switch=0, false_positives=0, latency_ticks=0, coast_s=0.0, coasts_s={}, confirm_hits=1
+        miss=measured.miss, id_switch=0, false_positives=0, latency_ticks=0, coast_s=0.0, coasts_s={}, shown_s={}, confirm_hits=1
     )
     shown, there = np.zeros(len(sizes.CLASSES), np.int64), np.zeros(len(sizes.CLASSES), np.int64)
 
