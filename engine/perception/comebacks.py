@@ -46,14 +46,16 @@ class Comebacks:
     def likely(self, classes: I32, hidden: Bool, pictures: I32) -> Bool:
         """[N] is each of these things, not found in so many pictures in a row (1 or more), still there?"""
         at = classes, hidden.astype(np.intp), np.clip(pictures, 1, MOST_PICTURES) - 1
-        gone, back = self._counts[:, *at]
-        share = (back + 1) / (gone + back + 2)
-        trusted = (share == LEAST_SHARE) & self._trusted[classes]
-        return np.asarray((pictures <= FORGIVEN) | (share > LEAST_SHARE) | trusted, np.bool_)
+        return (pictures <= FORGIVEN) | _mostly(self._counts[:, *at], self._trusted[classes])
 
     def shown_pictures(self) -> list[int]:
         """By class, in how many pictures in a row a thing that is not found is shown on, hidden or not taken together."""
-        gone, back = self._counts.sum(axis=2)
-        share = (back + 1) / (gone + back + 2)
-        on = (share > LEAST_SHARE) | ((share == LEAST_SHARE) & self._trusted[:, None])
+        on = _mostly(self._counts.sum(axis=2), self._trusted[:, None])
         return [max(FORGIVEN, int(np.minimum.accumulate(row).sum())) for row in on]
+
+
+def _mostly(counts: NDArray[np.float64], trusted: Bool) -> Bool:
+    """Did more than ``LEAST_SHARE`` come back, of ``counts`` [2, ...] (gone and back)? Just as many: those that are trusted."""
+    gone, back = counts
+    share = (back + 1) / (gone + back + 2)
+    return np.asarray((share > LEAST_SHARE) | ((share == LEAST_SHARE) & trusted), np.bool_)

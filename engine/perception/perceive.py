@@ -35,6 +35,7 @@ class Perceiver:
         self.found = Detections.empty()
         """What the detector found in the newest picture, before tracking."""
         self.tracker = Tracker(profile.roles())
+        """What follows that over time."""
         self._gauges = GaugeReader(profile)
         self._timings: dict[str, float] = {"detector": 0.0, "tracker": 0.0, "gauges": 0.0}
         self._last: tuple[int, int] | None = None
