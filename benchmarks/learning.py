@@ -79,6 +79,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "chunks of 8 ticks, ensembled": {"executor": {"chunk": {"ticks": 8}}},
     "chunks of 8 ticks, the first 4 flown": {"executor": {"chunk": {"ticks": 8, "first": 4}}},
     "way-point of 5 s as a goal": {"executor": {"way_point": True}},
+    "new targets when the hand sets out": {"tactician": {"lead_s": 0.0}},
     "new targets 0.2 s ahead, keyframes": {"tactician": {"lead_s": 0.2, "keyframe_s": 0.3}},
     "always the likeliest mode": {"strategist": {"adjust": [0.0]}},
     "Strategist forgets every second time": {"strategist": {"forget": 0.5}},

@@ -208,7 +208,7 @@ def _action_figures(policy: Policy, told: str, said: Sequence[Said]) -> ActionFi
         actions, times = s.actions[told], s.steps.time_ns
         clicks = click_rows(s.steps)
         clicks = clicks[(clicks >= s.start) & (clicks < s.stop) & ~np.isnan(s.steps.action_xy[clicks]).any(1)]
-        clicked = clicked_tracks(s.steps, clicks)
+        clicked = _clicked_targets(s.steps, clicks)
         repeats = _repeats(s.steps, clicks, clicked)
         for row, flat, repeat in zip(clicks.tolist(), clicked.tolist(), repeats.tolist(), strict=True):
             true = s.steps.action_xy[row]
@@ -258,6 +258,16 @@ def _action_figures(policy: Policy, told: str, said: Sequence[Said]) -> ActionFi
         onsets={name: found for i, name in enumerate(names) if (found := _onset_figures(policy, said, told, i, name)).true},
         calibration=calibration(np.clip(hazards, 0.0, 1.0), pressed),
     )
+
+
+def _clicked_targets(steps: Steps, clicks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[C] flat index of the enemy or loot that each click fell on, or -1. What else lies under a click was not what it was for: a click
+    on open ground falls on a portal by chance."""
+    flat = clicked_tracks(steps, clicks)
+    if not len(steps.track_ids):
+        return flat
+    meant = np.array([role in TARGET_ROLES for role in steps.profile.roles()])
+    return np.where((flat >= 0) & meant[take(steps.track_classes, np.maximum(flat, 0))], flat, -1)
 
 
 def _lies_on(steps: Steps, row: int, point: NDArray[Any], track: int) -> bool:

@@ -2,7 +2,7 @@
 
 Notable choices: rows as the live path would have seen them (``sampling``); the mode it is given is the Strategist's out-of-fold
 prediction, mixed with some labels; the time since a track was last clicked is dropped often, or the set would be read off past clicks
-alone. On request what will be the target within a reaction time is it already, and the rare rows in which it changes are learnt from at
+alone. What will be the target within a tenth of a second is it already; on request the rare rows in which it changes are learnt from at
 the full rate (keyframes, Wen et al. 2021): most decisions only repeat what is locked or marked, and so are easily right.
 """
 
@@ -62,8 +62,8 @@ class TacticianSettings:
     smoothing: float = 0.05
     label_share: float = 0.3
     click_dropout: float = 0.3
-    lead_s: float = 0.0
-    """A new target is learnt so long before the hand sets out for it; a person's reaction time is about 0.2."""
+    lead_s: float = 0.1
+    """A new target is learnt so long before the hand sets out for it: half a reaction time, so that the Executor is told in time."""
     keyframe_s: float = 0.0
     """All ticks that are this near to a new target are learnt from, not only those of the 5 Hz clock; 0: only those."""
     sampling: SamplingSettings = field(default_factory=SamplingSettings)

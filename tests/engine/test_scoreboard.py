@@ -115,6 +115,21 @@ def test_a_click_on_what_was_clicked_just_before_is_a_repeat() -> None:
     assert not len(_repeats(steps, rows[:0], flat[:0]))
 
 
+def test_a_click_that_falls_on_what_is_never_a_target_is_none_on_a_track(bundle: Path) -> None:
+    """A click on open ground may fall on a portal: whoever clicks the ground a little beside it is not wrong."""
+    steps = session(20, seed=3)
+    clicks = click_rows(steps)
+    portal = [kind.name for kind in steps.profile.classes].index("portal")
+    before = judge(oracle(load_policy(bundle), steps), [steps], "made up").actions["predicted"]
+    enemy = steps.track_classes[clicked_tracks(steps, clicks)[0]]
+    steps = dataclasses.replace(steps, track_classes=np.where(steps.track_classes == enemy, portal, steps.track_classes).astype(np.int32))
+    found = judge(oracle(load_policy(bundle), steps), [steps], "made up").actions["predicted"]
+    assert (clicked_tracks(steps, clicks) >= 0).all()
+    assert (before.first_clicks, before.lands, before.own_clicks) == (len(clicks), 1.0, len(clicks))
+    assert (found.clicks, found.first_clicks, found.own_clicks) == (len(clicks), 0, 0)
+    assert np.isnan(found.lands)
+
+
 @pytest.mark.parametrize("late", [-2, 1, 3])
 def test_the_lag_sweep_finds_by_how_much_it_is_late(bundle: Path, late: int) -> None:
     steps = session(20, seed=3)
