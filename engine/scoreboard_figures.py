@@ -94,13 +94,12 @@ class ActionFigures:
     """The Executor with one kind of target, at the ticks in which the demonstrator clicked (``clicks``); distances in px of the
     picture, medians.
 
-    ``lands``: of its clicks on a track that can be a target, those where the policy's point lies on that track; ``points_at``: those where its pointer
-    chose it. ``cursor_before_px``, ``cursor_lands``: the cursor as it was half a second before. ``second_run_px``,
-    ``second_run_lands``: the demonstrator's second run, where it too clicks within half a second. ``own_lands``: of the policy's own
-    clicks (``own_clicks``) within 2 ticks of a click on a track, those that land on it. ``first_clicks``: its
-    clicks on a track that are no repeat of a click just before, whose effect was not seen yet; ``first_lands``, ``second_run_first_lands``
-    as above for these, and ``first_told``: where that track was the target that the policy was told. ``calibration``: of the left
-    click's hazard.
+    ``lands``: of its clicks on a track that can be a target (an enemy or loot), those where the policy's point lies on that track;
+    ``points_at``: those where its pointer chose it. ``cursor_before_px``, ``cursor_lands``: the cursor as it was half a second before.
+    ``second_run_px``, ``second_run_lands``: the demonstrator's second run, where it too clicks within half a second. ``own_lands``: of the
+    policy's own clicks (``own_clicks``) within 2 ticks of a click on a track, those that land on it. ``first_clicks``: its clicks on a
+    track that are no repeat of a click just before, whose effect was not seen yet; ``first_lands``, ``second_run_first_lands`` as above for
+    these, and ``first_told``: where that track was the target that the policy was told. ``calibration``: of the left click's hazard.
     """
 
     clicks: int
