@@ -16,6 +16,7 @@ from data.schema import NO_TARGET
 from data.steps import NO_MODE, Steps
 from data.track_lookup import TrackIndex, click_rows, clicked_tracks, padded, scale
 from data.vocabulary import MODES
+from data.windows import GAP_S
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
@@ -36,8 +37,6 @@ GONE_S: Final = 0.3
 """What is not seen for so long is gone."""
 WAY_S: Final = 12.0
 """No way to loot takes longer."""
-GAP_S: Final = 0.5
-"""Rows further apart lie on both sides of a gap."""
 PAUSE_S: Final = 0.5
 """Of a shorter pause between a click and the next reach the second half goes to what comes."""
 MISSED_WIDTHS: Final = 0.025

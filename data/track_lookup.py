@@ -16,6 +16,7 @@ from data.class_tables import ClassTables, class_tables, strictly
 from data.profile import GameProfile
 from data.steps import Steps, input_names
 from data.vocabulary import ROLES, Role
+from data.windows import GAP_S
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
@@ -141,7 +142,8 @@ def locked_among(picked: Picked) -> Bool:
 
 
 def lag_rows(steps: Steps, rows: I64, lags_s: Sequence[float], slack_s: float = 0.0125, stale_s: float = 0.15) -> I64:
-    """[R, L] for each row the newest row at or before (its time - lag), or -1 when that is over ``stale_s`` older.
+    """[R, L] for each row the newest row at or before (its time - lag), or -1 when that is over ``stale_s`` older or lies before a gap in
+    the play, at which a flight would have forgotten it.
 
     ``slack_s`` forgives a tick that came a little late; the resampler for training and live alike.
     """
@@ -151,7 +153,16 @@ def lag_rows(steps: Steps, rows: I64, lags_s: Sequence[float], slack_s: float = 
     found = np.searchsorted(times, (wanted + slack).ravel(), side="right").reshape(wanted.shape) - 1
     found = np.minimum(found, rows[:, None])
     stale = (found < 0) | (times[np.maximum(found, 0)] < wanted - int(stale_s * 1e9))
+    resumed = resumed_rows(times)
+    if len(resumed):
+        before = np.concatenate([[0], resumed])[np.searchsorted(resumed, rows, side="right")]
+        stale |= found < before[:, None]
     return np.where(stale, -1, found)
+
+
+def resumed_rows(times_ns: I64) -> I64:
+    """The rows with which play goes on after a gap."""
+    return np.flatnonzero(np.diff(times_ns) > GAP_S * 1e9) + 1
 
 
 class TrackIndex:
@@ -227,10 +238,12 @@ def click_rows(steps: Steps) -> I64:
 
 
 class ClickLog:
-    """Which track was clicked when. Times are the clicking tick's; a click counts only for later ticks."""
+    """Which track was clicked when. Times are the clicking tick's; a click counts only for later ticks, and not beyond a gap.
+    ``resumed_ns``: when play went on after each gap, in order."""
 
-    def __init__(self, ids: NDArray[Any], times_ns: NDArray[Any]) -> None:
+    def __init__(self, ids: NDArray[Any], times_ns: NDArray[Any], resumed_ns: NDArray[Any] | None = None) -> None:
         order = np.lexsort((times_ns, ids))
+        self._resumed = np.zeros(0, np.int64) if resumed_ns is None else np.asarray(resumed_ns, np.int64)
         self._ids = np.asarray(ids, np.int64)[order]
         self._times = np.asarray(times_ns, np.int64)[order]
 
@@ -240,7 +253,7 @@ class ClickLog:
         rows = click_rows(steps)
         flat = clicked_tracks(steps, rows)
         hit = flat >= 0
-        return ClickLog(steps.track_ids[flat[hit]], steps.time_ns[rows[hit]])
+        return ClickLog(steps.track_ids[flat[hit]], steps.time_ns[rows[hit]], steps.time_ns[resumed_rows(steps.time_ns)])
 
     def since(self, ids: I32, times_ns: I64) -> NDArray[np.float64]:
         """[R, K] seconds since each track was last clicked before ``times_ns`` [R]; ``NEVER_S`` when it never was."""
@@ -255,4 +268,7 @@ class ClickLog:
         at = np.searchsorted(keys, wanted.ravel(), side="left").reshape(wanted.shape) - 1
         safe = np.maximum(at, 0)
         hit = (at >= 0) & (self._ids[safe] == ids) & (ids >= 0)
+        if len(self._resumed):
+            places = np.searchsorted(self._resumed, times_ns, side="right") - 1
+            hit &= (places < 0)[:, None] | (self._times[safe] >= self._resumed[np.maximum(places, 0)][:, None])
         return np.where(hit, (times_ns[:, None] - self._times[safe]) / 1e9, NEVER_S)

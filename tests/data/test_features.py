@@ -30,6 +30,7 @@ from data.profile import ARENA_PROFILE
 from data.schema import Action, Observation, Status, Step, Tracks
 from data.steps import Steps, StepsBuilder
 from data.track_lookup import NEVER_S, ClickLog, TrackIndex, lag_rows
+from tests.trainers.synthetic import session
 
 TICK_NS = 50_000_000
 WANTED = [(4688.6803, -825.9459), (2401.5864, -7.2314), (655.5263, 278.73), (4785.5161, -1179.0964), (509.3637, 31.7812), (91.1064, 5.2851)]
@@ -232,3 +233,18 @@ def test_the_values_are_those_of_this_version() -> None:
     ]
     assert FEATURE_VERSION == 4
     np.testing.assert_allclose(found, WANTED, rtol=1e-5, atol=1e-3)
+
+
+def test_history_and_clicks_end_at_a_gap_as_a_flight_forgets_what_was_before() -> None:
+    steps = session(4)
+    late = np.arange(len(steps)) >= 40
+    apart = dataclasses.replace(steps, time_ns=steps.time_ns + late * 600_000_000)
+    rows = np.array([39, 40, 45, 55])
+    assert (lag_rows(steps, rows, LAGS_S) >= 0).all()
+    assert (lag_rows(apart, rows, LAGS_S) >= 0).tolist() == [
+        [True] * 5, [True, False, False, False, False], [True, True, True, False, False], [True, True, True, True, False]
+    ]  # fmt: skip
+    last = int(steps.track_ids[steps.track_offsets[28] + 1])  # clicked in row 28
+    ids = np.array([[last]] * 4, np.int32)
+    assert (ClickLog.of(steps).since(ids, steps.time_ns[rows]) < NEVER_S).all()
+    assert (ClickLog.of(apart).since(ids, apart.time_ns[rows]) < NEVER_S).ravel().tolist() == [True, False, False, False]
