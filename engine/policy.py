@@ -33,19 +33,21 @@ from data.same_game import differences
 from data.schema import NO_TARGET, Action, Observation
 from data.steps import Steps, input_names
 from data.track_lookup import ClickLog, under_point
-from data.vocabulary import MODES
+from data.vocabulary import MODES, MOUSE_BUTTONS
+from data.windows import GAP_S
 from engine.motor import Motor
 from engine.recent import Recent
 from trainers.chunking import Chunk, Chunks
+from trainers.networks.shape import CLICK_BUTTONS
 from trainers.pressing import HELD_FROM, NEVER, Presser, PressRule
 
+CLICKED: Final = MOUSE_BUTTONS[:CLICK_BUTTONS]
+"""Buttons that are only pressed where the policy wants to click."""
 STRATEGIST_S: Final = 1.0
 TACTICIAN_S: Final = 0.2
 STAGGER_NS: Final = 50_000_000
 TARGET_EXPIRES_S: Final = 0.6
 """A target that has not been among the tracks for so long is dropped before the Tactician's next turn."""
-GAP_S: Final = 0.5
-"""Observations further apart than this: what came before is forgotten, as training never bridges a gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ class Policy:
         self._motor = Motor(self.profile, self.settings.speed_widths_s)
         self._reach: _Reach | None = None
         self._clicked_ns = -(1 << 62)
+        self._down: set[str] = set()
         self._chunks = self.new_chunks()
 
     def new_chunks(self) -> Chunks | None:
@@ -125,7 +128,7 @@ class Policy:
         return Chunks(self._chunk) if self._chunk.ticks > 1 else None
 
     def act(self, observation: Observation) -> PolicyDecision:
-        """One decision. Observations come in time order; one over ``GAP_S`` after the last starts anew."""
+        """One decision. Observations come in time order; one over ``GAP_S`` after the last starts anew, as training never bridges a gap."""
         began = time.perf_counter()
         now = observation.time_ns
         if len(self._past) and not 0 <= now - self._past.times_ns[-1] <= GAP_S * 1e9:
@@ -204,8 +207,10 @@ class Policy:
             clicks = keys[: len(clicks)]
             point = (float(now.point[0]), float(now.point[1]))
         onsets: list[str] = []
-        if self._motor.distance(point) <= self.settings.click_tolerance:
-            onsets += self._click(clicks, seen, point)
+        # What is likely adds up and fades in every tick, as where the rules were tuned; a click is only made where the cursor has arrived.
+        due = [(h, n) for h, n in zip(clicks, CLICKED, strict=True) if self._ready(n, h, seen.time_ns)]
+        if due and self._motor.distance(point) <= self.settings.click_tolerance:
+            onsets.append(self._click(max(due)[1], seen, point))
         if not onsets and out.intent >= self.settings.intent_threshold and self._rested(seen.time_ns):
             if self._reach is None and self.settings.reach_s > 0:
                 on_track = out.choice < inputs.ids.shape[1]
@@ -213,11 +218,14 @@ class Policy:
                 self._reach = _Reach(track_id, None if on_track else point, seen.time_ns)
             self._motor.move(point if way is None else (way[0], way[1]), min(self._since_s(), 0.1), whole=way is not None)
         for i, name in enumerate(self._names):
-            if name in ("mouse_left", "mouse_right") or name in self.holds:
+            if name in CLICKED or name in self.holds:
                 continue
             if self._fires(name, keys[i], seen.time_ns):
                 onsets.append(name)
-        held = {n for i, n in enumerate(self._names) if n in self.holds and out.held[i] > HELD_FROM}
+        wanted = {n for i, n in enumerate(self._names) if n in self.holds and out.held[i] > HELD_FROM}
+        # A mouse button is never pressed but by a click: what was clicked may stay down.
+        self._down = (self._down | set(onsets)) & wanted & set(CLICKED)
+        held = (wanted - set(CLICKED)) | self._down
         x, y = self._motor.cursor
         return Action(x, y, tuple(onsets), frozenset(held | set(onsets)))
 
@@ -235,12 +243,8 @@ class Policy:
             return None
         return int(slots[0]), reach.point
 
-    def _click(self, hazards: list[float], seen: Observation, point: tuple[float, float]) -> list[str]:
-        """The button whose hazard is over its threshold by most, if any."""
-        open_ = [(h, n) for h, n in zip(hazards, ("mouse_left", "mouse_right"), strict=True) if self._ready(n, h, seen.time_ns)]
-        if not open_:
-            return []
-        name = max(open_)[1]
+    def _click(self, name: str, seen: Observation, point: tuple[float, float]) -> str:
+        """That button is pressed."""
         self._pressers[name].book(seen.time_ns)
         self._reach, self._clicked_ns = None, seen.time_ns
         if self._chunks is not None:
@@ -248,7 +252,7 @@ class Policy:
         flat = under_point(self.profile, seen.tracks.classes, seen.tracks.boxes, *point)
         if flat >= 0:
             self._clicks.append((int(seen.tracks.ids[flat]), seen.time_ns))
-        return [name]
+        return name
 
     def _fires(self, name: str, hazard: float, now: int) -> bool:
         if not self._ready(name, hazard, now):

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from data.checkpoint import CheckpointError, load, save
 from data.features import Normaliser, slot_inputs
 from data.profile import ARENA_PROFILE
 from data.schema import NO_TARGET, Observation, Status, Tracks
+from data.steps import input_names
 from engine.evaluate import _Worker, evaluate
 from engine.motor import Motor
 from engine.policy import Policy, PolicySettings, load_policy
 from engine.unseen_play import judge_unseen
 from tests.support.policies import as_if_of
 from tests.trainers.synthetic import TICK_NS, session
-from trainers.pressing import PressRule
+from trainers.pressing import PressRule, pressed_ticks
 
 
 def fly(policy: Policy, observations: list[Observation]) -> list[tuple[str, int, tuple[str, ...]]]:
@@ -85,6 +87,62 @@ def test_the_executor_gets_in_flight_what_it_was_trained_on(bundle: Path) -> Non
     norm = {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
     np.testing.assert_allclose(np.concatenate([s for s, _ in taken]), norm["slots"].apply(whole.slots, whole.present), atol=1e-6)
     np.testing.assert_allclose(np.concatenate([c for _, c in taken]), norm["context"].apply(whole.context), atol=1e-6)
+
+
+class Hand:
+    """Stands in for a policy's networks: in each tick what the hand is told, by (click, held) of the left button; the point is fixed."""
+
+    has_strategist = has_tactician = sees_past_cursors = False
+
+    def __init__(self, names: tuple[str, ...], said: list[tuple[float, float]], point: tuple[float, float], intent: float = 0.0) -> None:
+        self._names, self._said, self._point, self._intent = names, iter(said), point, intent
+
+    def look(self, slots: np.ndarray, *rest: object) -> SimpleNamespace:
+        click, held = next(self._said)
+        down = [held if name == "mouse_left" else 0.0 for name in self._names]
+        choice = slots.shape[1]
+        return SimpleNamespace(
+            point=self._point, choice=choice, intent=self._intent, clicks=[click, 0.0], keys=[0.0] * len(down), held=down, plan=None
+        )
+
+
+def hand(bundle: Path, said: list[tuple[float, float]], point: tuple[float, float], rule: PressRule) -> Policy:
+    policy = load_policy(bundle)
+    policy.brains = Hand(input_names(policy.profile), said, point)  # type: ignore[assignment]
+    policy.rules = {"mouse_left": rule}
+    policy.settings = dataclasses.replace(policy.settings, click_scale=1.0)
+    policy.reset()
+    return policy
+
+
+def test_a_button_that_players_hold_is_pressed_by_a_click_alone_and_then_stays_down(bundle: Path) -> None:
+    """A network may say "down" anywhere: on the way to a point, over the wrong thing. Pressed is where a click is wanted."""
+    steps = session(3)
+    told = [(0.0, 0.9), (0.0, 0.9), (0.9, 0.9), (0.0, 0.9), (0.0, 0.2), (0.0, 0.9)]
+    for point, wanted in (((0.9, 0.9), [False] * 6), ((0.1, 0.1), [False, False, True, True, False, False])):
+        policy = hand(bundle, told, point, PressRule(0.5, 0.0))
+        policy.holds = frozenset({"mouse_left"})
+        seen = [dataclasses.replace(steps.observation(row), cursor=(0.1, 0.1)) for row in range(len(told))]
+        actions = [policy.act(one).action for one in seen]
+        assert ["mouse_left" in action.held for action in actions] == wanted
+        assert [action.onsets for action in actions] == [("mouse_left",) if i == 2 and any(wanted) else () for i in range(6)]
+
+
+def test_what_was_likely_fades_while_the_cursor_is_elsewhere(bundle: Path) -> None:
+    """Clicks are tuned on chances that add up and fade in every tick (``pressed_ticks``): flight does the same."""
+    steps, rule = session(5), PressRule(1.0, 0.1, memory_s=0.14)
+    chances = [0.55, 0.3, *[0.0] * 60, 0.6]
+    seen = [steps.observation(row) for row in range(len(chances))]
+    away = {*range(2, len(chances) - 1)}
+    seen = [dataclasses.replace(one, cursor=(0.5, 0.1) if i in away else (0.1, 0.1)) for i, one in enumerate(seen)]
+    policy = hand(bundle, [(chance, 0.0) for chance in chances], (0.1, 0.1), rule)
+    assert not [i for i, one in enumerate(seen) if policy.act(one).action.onsets]
+    assert not len(pressed_ticks(np.array(chances), rule, 0.05))
+    # What becomes likely on the way counts when the cursor arrives, and not before.
+    chances, seen = [0.0, 0.7, 0.7, 0.2], seen[:4]
+    seen = [dataclasses.replace(one, cursor=(0.5, 0.1) if i < 3 else (0.1, 0.1)) for i, one in enumerate(seen)]
+    policy = hand(bundle, [(chance, 0.0) for chance in chances], (0.1, 0.1), rule)
+    assert [i for i, one in enumerate(seen) if policy.act(one).action.onsets] == [3]
 
 
 def test_nothing_seen_is_no_error(bundle: Path) -> None:
