@@ -30,6 +30,7 @@ from engine.runtime.progress import Progress, Report, ignore
 from engine.scoreboard_figures import ActionFigures, Calibration, ModeFigures, OnsetFigures, Scoreboard, TargetFigures
 from engine.scoreboard_parts import Again, Said, parts_of, with_intervals
 from trainers import metrics
+from trainers.networks.shape import CLICK_BUTTONS
 from trainers.pressing import NEVER, begun_ticks, pressed_ticks
 
 CROWD: Final = 5
@@ -128,7 +129,8 @@ def _mode_figures(said: Sequence[Said]) -> ModeFigures:
     likely = np.concatenate([s.mode_likely for s in said])
     answer = np.concatenate([s.mode_chosen for s in said])
     labelled = known >= 0
-    before = np.concatenate([[-1, *s.modes[s.mode_rows][:-1]] for s in said])  # a stretch's first second has no answer before
+    before = np.concatenate([[-1, *s.modes[s.mode_rows][:-1]] for s in said])
+    followed = np.where(_not_first([len(s.mode_rows) for s in said]), known, -1)
     recalls = metrics.recalls(known, answer, len(MODES))
     confusion = np.zeros((len(MODES), len(MODES)), np.int64)
     np.add.at(confusion, (known[labelled], answer[labelled]), 1)
@@ -143,8 +145,8 @@ def _mode_figures(said: Sequence[Said]) -> ModeFigures:
         accuracy=_share(answer[labelled] == known[labelled]),
         balanced_accuracy=metrics.balanced_accuracy(known, answer, len(MODES)),
         majority=metrics.majority_accuracy(known),
-        persistence=_share((before == known)[labelled]),
-        persistence_balanced=metrics.balanced_accuracy(known, before, len(MODES)),
+        persistence=_share((before == followed)[followed >= 0]),
+        persistence_balanced=metrics.balanced_accuracy(followed, before, len(MODES)),
         second_run=_share((second == known)[labelled]) if second is not None else float("nan"),
         second_run_balanced=metrics.balanced_accuracy(known, second, len(MODES)) if second is not None else float("nan"),
         recalls={m: float(r) for m, r in zip(MODES, recalls, strict=True) if np.isfinite(r)},
@@ -172,6 +174,7 @@ def _target_figures(said: Sequence[Said]) -> TargetFigures:
         wanted.append(true != NO_TARGET)
         crowd.append(enemies_in(s.steps, s.target_rows) >= CROWD)
     has, many = np.concatenate(wanted), np.concatenate(crowd)
+    later = _not_first([len(s.target_rows) for s in said])
     hits = {name: np.concatenate(parts) for name, parts in right.items()}
     unknown = np.zeros(0, np.bool_)
 
@@ -189,8 +192,8 @@ def _target_figures(said: Sequence[Said]) -> TargetFigures:
         nearest_in_crowds=of("nearest", has & many),
         nearest_enemy=of("enemy", has),
         nearest_enemy_in_crowds=of("enemy", has & many),
-        persistence=of("before", has),
-        persistence_in_crowds=of("before", has & many),
+        persistence=of("before", has & later),
+        persistence_in_crowds=of("before", has & many & later),
         second_run=of("again", has),
         second_run_in_crowds=of("again", has & many),
         none_share=_share(~has),
@@ -208,9 +211,9 @@ def _action_figures(policy: Policy, told: str, said: Sequence[Said]) -> ActionFi
         actions, times = s.actions[told], s.steps.time_ns
         clicks = click_rows(s.steps)
         clicks = clicks[(clicks >= s.start) & (clicks < s.stop) & ~np.isnan(s.steps.action_xy[clicks]).any(1)]
-        clicked = _clicked_targets(s.steps, clicks)
-        repeats = _repeats(s.steps, clicks, clicked)
-        for row, flat, repeat in zip(clicks.tolist(), clicked.tolist(), repeats.tolist(), strict=True):
+        clicked = clicked_targets(s.steps, clicks)
+        again_soon = repeats(s.steps, clicks, clicked)
+        for row, flat, repeat in zip(clicks.tolist(), clicked.tolist(), again_soon.tolist(), strict=True):
             true = s.steps.action_xy[row]
             errors.append(float(np.hypot(*((actions.point[row - s.start] - true) * size))))
             earlier = max(int(np.searchsorted(times, times[row] - round(CURSOR_BEFORE_S * 1e9))), s.start)
@@ -260,7 +263,7 @@ def _action_figures(policy: Policy, told: str, said: Sequence[Said]) -> ActionFi
     )
 
 
-def _clicked_targets(steps: Steps, clicks: NDArray[np.int64]) -> NDArray[np.int64]:
+def clicked_targets(steps: Steps, clicks: NDArray[np.int64]) -> NDArray[np.int64]:
     """[C] flat index of the enemy or loot that each click fell on, or -1. What else lies under a click was not what it was for: a click
     on open ground falls on a portal by chance."""
     flat = clicked_tracks(steps, clicks)
@@ -277,7 +280,7 @@ def _lies_on(steps: Steps, row: int, point: NDArray[Any], track: int) -> bool:
     return place >= 0 and int(tracks.ids[place]) == track
 
 
-def _repeats(steps: Steps, clicks: NDArray[np.int64], clicked: NDArray[np.int64]) -> NDArray[np.bool_]:
+def repeats(steps: Steps, clicks: NDArray[np.int64], clicked: NDArray[np.int64]) -> NDArray[np.bool_]:
     """[C] which clicks repeat the one before. ``clicks``: their rows; ``clicked``: flat indices of tracks, or -1."""
     if len(clicks) < 2:
         return np.zeros(len(clicks), np.bool_)
@@ -349,7 +352,7 @@ def _fired(policy: Policy, s: Said, told: str, place: int, name: str) -> NDArray
     """Ticks of the stretch, from 0, in which the policy would press an input by its rule, or begin to hold one that it holds."""
     if (told, place) in s.fired:
         return s.fired[told, place]
-    if name in policy.holds and name not in MOUSE_BUTTONS:
+    if name in policy.holds and place >= CLICK_BUTTONS:
         fired = begun_ticks(s.actions[told].held[:, place])
     else:
         tick_s = float(np.median(np.diff(s.steps.time_ns[s.start : s.stop]))) / 1e9
@@ -390,6 +393,11 @@ def calibration(confidence: NDArray[np.floating[Any]], right: NDArray[np.bool_])
     share = np.bincount(places, right, minlength=BINS) / weights
     error = float((np.abs(sure - share) * count).sum() / max(1, count.sum()))
     return Calibration(tuple(sure.tolist()), tuple(share.tolist()), tuple(int(n) for n in count), error)
+
+
+def _not_first(lengths: Sequence[int]) -> NDArray[np.bool_]:
+    """Of all answers in a row, which are not the first of a stretch: before those nothing is known that could be said again."""
+    return np.concatenate([np.arange(length) > 0 for length in lengths])
 
 
 def _share(hits: NDArray[np.bool_]) -> float:

@@ -19,7 +19,7 @@ from data.track_lookup import click_rows, clicked_tracks
 from data.vocabulary import MODES
 from engine.policy import Policy, load_policy
 from engine.replay import replay_actions
-from engine.scoreboard import CROWD, _repeats, calibration, enemies_in, judge
+from engine.scoreboard import CROWD, calibration, enemies_in, judge, repeats
 from engine.scoreboard_page import draw
 from engine.scoreboard_parts import Again
 from engine.unseen_play import second_run, unseen_play
@@ -107,12 +107,12 @@ def test_a_click_on_what_was_clicked_just_before_is_a_repeat() -> None:
     steps = session(6)
     clicks = click_rows(steps)
     clicked = clicked_tracks(steps, clicks)
-    assert not _repeats(steps, clicks, clicked).any()
+    assert not repeats(steps, clicks, clicked).any()
     rows = np.array([clicks[0], clicks[0] + 8, clicks[0] + 9, clicks[1]])
     flat = np.array([clicked[0], clicked[0], -1, clicked[1]])
-    assert _repeats(steps, rows, flat).tolist() == [False, True, False, False]
-    assert _repeats(steps, rows[[0, 1]] + [0, 20], flat[[0, 1]]).tolist() == [False, False]  # too late to be one
-    assert not len(_repeats(steps, rows[:0], flat[:0]))
+    assert repeats(steps, rows, flat).tolist() == [False, True, False, False]
+    assert repeats(steps, rows[[0, 1]] + [0, 20], flat[[0, 1]]).tolist() == [False, False]  # too late to be one
+    assert not len(repeats(steps, rows[:0], flat[:0]))
 
 
 def test_a_click_that_falls_on_what_is_never_a_target_is_none_on_a_track(bundle: Path) -> None:
@@ -171,6 +171,21 @@ def test_a_trained_policy_against_what_needs_no_skill(bundle: Path) -> None:
     assert target.decisions == 2 * 60
     text = json.dumps(board.to_json(), allow_nan=False)
     assert json.loads(text)["target"]["crowds"] is None
+
+
+def test_saying_the_same_again_is_judged_from_the_second_answer_on(bundle: Path) -> None:
+    """A baseline must not look worse because play was recorded in many short stretches."""
+    steps = session(24, seed=21)
+    said = dataclasses.replace(
+        steps, said_mode=np.full(len(steps), MODES.index("LOOT"), np.int8), said_target=np.ones(len(steps), np.int32)
+    )
+    assert (said.track_ids[said.track_offsets[:-1]] == 1).all()
+    for parts in (1, 4, 8):
+        length = len(said) // parts
+        board = judge(load_policy(bundle), [said.slice(i * length, (i + 1) * length) for i in range(parts)], "made up")
+        assert board.mode is not None
+        assert board.target is not None
+        assert (board.mode.persistence, board.mode.persistence_balanced, board.target.persistence) == (1.0, 1.0, 1.0)
 
 
 def test_what_a_person_said_goes_before_the_rules(bundle: Path) -> None:
