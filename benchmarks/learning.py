@@ -21,13 +21,11 @@ import io
 import json
 import multiprocessing
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +33,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
+from benchmarks.dated import write_result
 from data.features import LAGS_S
 from data.files import write_json, write_whole
 from data.profile import ARENA_PROFILE
@@ -464,19 +463,9 @@ def main() -> None:
             result["ablations"] = ablations(runner, asked, pilots)
     finally:
         runner.close()
-    now = datetime.now(UTC)
-    facts = {
-        "what": "learning",
-        "time": now.isoformat(timespec="seconds"),
-        "machine": {"python": platform.python_version(), "system": platform.system(), "cpus": os.cpu_count()},
-        "rules_version": RULES_VERSION,
-        "settings": {k: str(v) if isinstance(v, Path) else v for k, v in vars(asked).items() if k != "keep"},
-        "seconds": round(time.monotonic() - runner.began_s, 1),
-    }
-    folder = Path(__file__).parent / "results"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"learning_{now:%Y-%m-%d_%H%M}.json"
-    write_json(path, facts | _portable(result))
+    settings = {k: str(v) if isinstance(v, Path) else v for k, v in vars(asked).items() if k != "keep"}
+    seconds = round(time.monotonic() - runner.began_s, 1)
+    path = write_result("learning", _portable(result), rules_version=RULES_VERSION, settings=settings, seconds=seconds)
     print(f"written: {path.name}")
 
 

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import tempfile
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +23,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from benchmarks.dated import write_result
 from benchmarks.learning import Job, recordings, settings_of
 from data.checkpoint import load
 from data.features import UNKNOWN_MODE, Normaliser, summary_features
-from data.files import write_json
 from data.hindsight import label_modes
 from data.schema import Observation
 from data.steps import Steps
@@ -107,17 +105,7 @@ def main() -> None:
                 f"{means['val_loss']:.3f}   {means['seconds']:.0f} s   balanced by seed {seeds}",
                 flush=True,
             )
-    now = datetime.now(UTC)
-    facts = {
-        "what": "strategist_history",
-        "time": now.isoformat(timespec="seconds"),
-        "machine": {"python": platform.python_version(), "system": platform.system(), "cpus": os.cpu_count()},
-        "rules_version": RULES_VERSION,
-        "settings": vars(asked),
-    }
-    path = Path(__file__).parent / "results" / f"strategist_history_{now:%Y-%m-%d_%H%M}.json"
-    write_json(path, facts | result)
-    print(f"written: {path.name}")
+    print(f"written: {write_result('strategist_history', result, rules_version=RULES_VERSION, settings=vars(asked)).name}")
 
 
 if __name__ == "__main__":
