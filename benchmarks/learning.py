@@ -7,8 +7,8 @@ meanwhile, once a training seed; the policies fly episodes of a minute on worlds
 observations, learnt from exact ones), ``emulated`` (perception as measured on the shipped detector, learnt from such observations),
 ``pixels`` (learnt and flown from pictures, behind the shipped detector) and ``transferred`` (the policies of ``emulated`` flown from
 pictures). Scores are normalised, (policy - random) / (expert - random), with intervals over episodes and training seeds.
-Beside them: the novice's play learnt and compared with the novice, what each level knows on unseen play beside its baselines, and how
-long it all took. ``--ablations`` trains variants on the emulated recordings, one training seed each.
+``novice`` is the novice's play, learnt and compared with the novice. Beside them: what each level knows on unseen play beside its
+baselines, and how long it all took. ``--ablations`` trains variants on the emulated recordings, one training seed each.
 
 Everything that is finished is kept in ``--keep``, so that a run that was stopped goes on where it stood.
 """
@@ -348,11 +348,11 @@ class Runner:
 def ladder(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[float]]) -> dict[str, Any]:
     """Every rung with all training seeds, the novice's play, and what each level knows."""
     chosen = range(asked.seed, asked.seed + asked.seeds)
-    jobs = [Job(pilot, rung, s, asked.minutes, asked.perturbed, asked.preset) for pilot, rung in _SETS for s in chosen]
-    jobs = [j for j in jobs if j.rung in asked.rungs or (j.rung == "emulated" and "transferred" in asked.rungs)]
+    wanted = [(pilot, rung) for pilot, rung, asked_by in _SETS if asked_by & {*asked.rungs}]
+    jobs = [Job(pilot, rung, s, asked.minutes, asked.perturbed, asked.preset) for pilot, rung in wanted for s in chosen]
     learnt = dict(zip(jobs, runner.learnt(jobs), strict=True))
     found: dict[str, Any] = {"rungs": {}, "trained_s": [r["trained_s"] for r in learnt.values()], "learnt": [*learnt.values()]}
-    for rung in asked.rungs:
+    for rung in (r for r in asked.rungs if r != "novice"):
         learnt_from, flown_from = {"transferred": ("emulated", "pixels")}.get(rung, (rung, rung))
         episodes = asked.pixel_episodes if flown_from == "pixels" else asked.episodes
         policies = [r["policy"] for j, r in learnt.items() if (j.pilot, j.rung) == ("expert", learnt_from)]
@@ -373,8 +373,14 @@ def ladder(runner: Runner, asked: argparse.Namespace, pilots: dict[str, list[flo
     return found
 
 
-_SETS = (("expert", "state"), ("expert", "emulated"), ("novice", "emulated"), ("expert", "pixels"))
-RUNGS = ("state", "emulated", "pixels", "transferred")
+_SETS = (
+    ("expert", "state", {"state"}),
+    ("expert", "emulated", {"emulated", "transferred"}),
+    ("novice", "emulated", {"novice"}),
+    ("expert", "pixels", {"pixels"}),
+)
+"""Whose play is learnt, through which eyes, and for which rungs."""
+RUNGS = ("state", "emulated", "pixels", "transferred", "novice")
 
 
 def entry(runner: Runner, name: str, scores: list[list[float]], high: list[float], low: list[float]) -> dict[str, Any]:
@@ -443,7 +449,7 @@ def main() -> None:
             6,
             1,
             16,
-            ["state", "emulated"],
+            ["state", "emulated", "novice"],
             "quick",
             2,
         )
