@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
+
+from data.files import from_json
 
 LARGEST_TEXT_BYTES: Final = 2_000_000
 LARGEST_JSON_BYTES: Final = 64_000_000
@@ -67,12 +68,13 @@ def from_centre(name: str, centre: tuple[float, float, float, float], by: By, sc
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """One picture of a folder of labels. ``stem``: its file's name without the ending; ``picture``: the file itself, None when
-    the folder does not hold it; ``size``: width, height in px where it is known."""
+    the folder does not hold it; ``size``: width, height in px where it is known; ``dropped``: boxes of it that were of no use."""
 
     stem: str
     boxes: tuple[Box, ...]
     picture: Path | None = None
     size: tuple[int, int] | None = None
+    dropped: int = 0
 
 
 @dataclass(slots=True)
@@ -80,7 +82,8 @@ class ReadLabels:
     """What was found in a folder or file of labels, and what was not used. ``names``: the classes that it knows.
 
     ``empty``: pictures with nothing in them, which is a label too; ``missing``: pictures without labels; ``corrupt``:
-    files that cannot be read; ``cut``: boxes that were cut to the picture; ``dropped``: boxes that were of no use.
+    files that cannot be read; ``cut``: boxes that were cut to the picture; ``dropped``: boxes that were of no use;
+    ``useless``: pictures with no other boxes, which are not among ``pictures``: something is there, and nobody knows where.
     """
 
     format: str
@@ -91,6 +94,7 @@ class ReadLabels:
     corrupt: int = 0
     cut: int = 0
     dropped: int = 0
+    useless: int = 0
     remarks: list[str] = field(default_factory=list[str])
 
     def remark(self, text: str) -> None:
@@ -106,6 +110,10 @@ class ReadLabels:
         return [box]
 
     def add(self, picture: Labelled) -> None:
+        """Count a picture and keep it, unless all of its boxes were dropped."""
+        if picture.dropped and not picture.boxes:
+            self.useless += 1
+            return
         self.pictures.append(picture)
         self.empty += not picture.boxes
 
@@ -127,8 +135,8 @@ def read_json(path: Path) -> Any:
     """A JSON file whose size was looked at first. Raises BoxesError."""
     text = read_text(path, LARGEST_JSON_BYTES)
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return from_json(text)
+    except ValueError as error:
         raise BoxesError(f"{path} is not JSON: {error}") from error
 
 

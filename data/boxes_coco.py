@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, cast
 
@@ -24,8 +25,11 @@ def read_coco(path: Path) -> ReadLabels:
         categories = {int(c["id"]): str(c["name"]) for c in raw["categories"]}
         images = {int(i["id"]): (_bare(str(i["file_name"])), int(i["width"]), int(i["height"])) for i in raw["images"]}
         boxes: dict[int, list[Box]] = {number: [] for number in images}
+        dropped: Counter[int] = Counter()
         for note in cast("list[dict[str, Any]]", raw["annotations"]):
+            before = found.dropped
             _take(note, images, categories, boxes, found)
+            dropped[int(note["image_id"])] += found.dropped - before
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise BoxesError(f"{path}: a field is missing or of another kind ({type(error).__name__}: {error})") from error
     used = {box.name for listed in boxes.values() for box in listed}
@@ -36,7 +40,7 @@ def read_coco(path: Path) -> ReadLabels:
             found.remark(f"{name}: {len(boxes[number])} boxes in one picture; at most {MOST_BOXES} are taken")
             continue
         picture = next((p for p in (path.parent / name, path.parent / "images" / name) if p.is_file() and not p.is_symlink()), None)
-        found.add(Labelled(PurePosixPath(name).stem, tuple(boxes[number]), picture, (width, height)))
+        found.add(Labelled(PurePosixPath(name).stem, tuple(boxes[number]), picture, (width, height), dropped[number]))
     return found
 
 

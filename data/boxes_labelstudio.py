@@ -1,7 +1,7 @@
 """Label Studio's JSON, in and out: a list of tasks, boxes in percent of the picture.
 
 Of several annotations of a task the last one that was not cancelled counts. An annotation without results says that
-nothing is there. Polygons give their bounding box; turned boxes the box round them; key points are passed over.
+nothing is there. Polygons give their bounding box; turned boxes the box round them; key points and other shapes are of no use.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from data.files import write_json, write_whole
 
 TASKS: Final = "tasks.json"
 CONFIG: Final = "label_config.xml"
+_WORDS: Final = frozenset({"choices", "datetime", "number", "pairwise", "ranker", "rating", "relation", "taxonomy", "textarea"})
+"""Types of results that say something of a picture or of another result, and draw nothing."""
 
 
 def read_label_studio(path: Path) -> ReadLabels:
@@ -31,7 +33,7 @@ def read_label_studio(path: Path) -> ReadLabels:
     for task in cast("list[dict[str, Any]]", raw):
         try:
             _read_task(task, path.parent, found, names)
-        except (BoxesError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (BoxesError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             found.corrupt += 1
             found.remark(f"task {task.get('id', '?')}: {type(error).__name__ if not isinstance(error, BoxesError) else ''} {error}".strip())
     found.names = tuple(names)
@@ -60,11 +62,12 @@ def _read_task(task: dict[str, Any], folder: Path, found: ReadLabels, names: dic
         raise BoxesError(f"{name}: {len(results)} boxes in one picture; at most {MOST_BOXES} are taken")
     size = picture_size(picture) if picture is not None else None
     boxes: list[Box] = []
+    before = found.dropped
     for result in results:
         said = (int(result.get("original_width") or 0), int(result.get("original_height") or 0))
         size = size or (said if min(said) > 0 else None)
         boxes += _read_result(result, said, found, names)
-    found.add(Labelled(PurePosixPath(name).stem, tuple(boxes), picture, size))
+    found.add(Labelled(PurePosixPath(name).stem, tuple(boxes), picture, size, found.dropped - before))
 
 
 def _read_result(result: dict[str, Any], size: tuple[int, int], found: ReadLabels, names: dict[str, None]) -> list[Box]:
@@ -78,6 +81,7 @@ def _read_result(result: dict[str, Any], size: tuple[int, int], found: ReadLabel
         found.remark("polygons: their bounding boxes are taken")
     else:
         found.remark(f"results of type {kind} are passed over")
+        found.dropped += kind not in _WORDS
         return []
     labels = cast("list[Any]", value.get(kind) or [])
     if not labels:

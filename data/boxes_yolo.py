@@ -37,7 +37,9 @@ def read_yolo(folder: Path) -> ReadLabels:
             picture = pictures.get(stem)
             try:
                 size = picture_size(picture) if picture is not None else None
-                found.add(Labelled(stem, tuple(_boxes(text, found)), picture, size))
+                before = found.dropped
+                boxes = tuple(_boxes(text, found))
+                found.add(Labelled(stem, boxes, picture, size, found.dropped - before))
             except BoxesError as error:
                 found.corrupt += 1
                 found.remark(str(error))

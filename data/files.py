@@ -57,6 +57,21 @@ def write_json(path: Path, value: Any) -> None:
     write_whole(path, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
 
 
+def from_json(content: str | bytes) -> Any:
+    """The value of JSON text that may come from anywhere. Raises ValueError, also on text that is nested too deep to be read and on whole
+    numbers that fit into no 64 bits: nothing of ours is that large, and what takes them for a time or a size would fail far from here."""
+    try:
+        return json.loads(content, parse_int=_whole_number)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
+        raise ValueError(f"a whole number of {len(digits.lstrip('-'))} digits: {digits[:12]}…")
+    return int(digits)
+
+
 def set_aside(path: Path) -> Path:
     """Gives a file that cannot be read the name ``<name>.corrupt`` (``.corrupt2``, …), under which it is kept."""
     number = 1

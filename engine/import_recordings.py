@@ -95,8 +95,11 @@ def import_files(workspace: Path, files: Sequence[Path], options: ImportOptions,
         report(Progress("importing", number / len(files), message=f"{number + 1} of {len(files)}: {path.name}"))
         try:
             told = _import(workspace, path, options, known)
-        except (OSError, ValueError, RuntimeError) as error:
-            told = FileReport(path.name, "refused", reason=" ".join(str(error).split()).removeprefix(f"{path.name}: "))
+        except (OSError, ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
+            reason = " ".join(str(error).split()).removeprefix(f"{path.name}: ")
+            if isinstance(error, MemoryError):
+                reason = "it holds more than there is memory for"
+            told = FileReport(path.name, "refused", reason=reason)
         done.append(told)
     return done
 

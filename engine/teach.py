@@ -7,7 +7,6 @@ which revision they were drawn on, so that two windows never undo each other uns
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
 from data.boxes import BY, MOST_BOXES, Box, BoxesError, clipped, picture_size
-from data.files import set_aside, write_json, write_whole
+from data.files import from_json, set_aside, write_json, write_whole
 from data.profile import GameProfile
 from data.workspace import Workspace
 
@@ -170,10 +169,10 @@ class TeachProject:
         try:
             if path.stat().st_size > LARGEST_BOXES_BYTES:
                 raise ValueError(f"it has more than {LARGEST_BOXES_BYTES} bytes")
-            return picture_of_json(picture.stem, size, json.loads(path.read_text("utf-8")), self.names)
+            return picture_of_json(picture.stem, size, from_json(path.read_text("utf-8")), self.names)
         except FileNotFoundError:
             return Picture(picture.stem, *size)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             kept = set_aside(path)
             self.notices.append(f"{path.name} could not be read ({error}); it is kept as {kept.name}, and its picture is as new")
             return Picture(picture.stem, *size)
@@ -184,7 +183,7 @@ class TeachProject:
         """The newest model (``model``), the detectors before (``before``) and what was trained (``runs``)."""
         path = self.folder / "state.json"
         try:
-            raw: Any = json.loads(path.read_text("utf-8"))
+            raw: Any = from_json(path.read_text("utf-8"))
             if not isinstance(raw, dict):
                 raise TypeError("it is not an object")
         except FileNotFoundError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -12,7 +11,8 @@ from data.boxes import LARGEST_JSON_BYTES, Box, BoxesError, Labelled, ReadLabels
 from data.boxes_coco import NAMES, is_coco, read_coco
 from data.boxes_labelstudio import TASKS, is_label_studio, read_label_studio, write_label_studio
 from data.boxes_yolo import read_yolo, write_yolo
-from engine.teach import Picture, TeachError, TeachProject
+from data.files import from_json
+from engine.teach import Picture, State, TeachError, TeachProject
 from engine.teach_sampling import is_plain, png, read_picture
 from engine.teach_training import LEAST_PICTURES, held_out
 
@@ -49,11 +49,13 @@ def _said(picture: Picture) -> tuple[Box, ...] | None:
 @dataclass(frozen=True, slots=True)
 class Imported:
     """``confirmed``: pictures that were here, whose boxes are now those of the file; ``added``: pictures from elsewhere;
+    ``in_part``: pictures from here or elsewhere that took the boxes that are of use and wait for a person to add the others;
     ``unknown``: labels without a picture."""
 
     read: ReadLabels
     confirmed: int
     added: int
+    in_part: int
     unknown: int
 
     def __str__(self) -> str:
@@ -64,16 +66,20 @@ class Imported:
         told += "".join(f", {n} {what}" for what, n in counts if n)
         told += f"; {r.cut} boxes cut to the picture" if r.cut else ""
         told += f"; {r.dropped} boxes of no use" if r.dropped else ""
+        told += f"; {self.in_part} pictures took only some of their boxes and are still to look at" if self.in_part else ""
+        told += f"; {r.useless} pictures with no other boxes were left as they were" if r.useless else ""
         return "\n  ".join([told, *r.remarks])
 
     def to_json(self) -> dict[str, Any]:
         r = self.read
-        counted = {name: getattr(r, name) for name in ("format", "empty", "missing", "corrupt", "cut", "dropped", "remarks")}
-        return {**counted, "pictures": len(r.pictures), "confirmed": self.confirmed, "added": self.added, "unknown": self.unknown}
+        counted = {name: getattr(r, name) for name in ("format", "empty", "missing", "corrupt", "cut", "dropped", "useless", "remarks")}
+        ours = {name: getattr(self, name) for name in ("confirmed", "added", "in_part", "unknown")}
+        return {**counted, "pictures": len(r.pictures), **ours}
 
 
 def import_labels(project: TeachProject, path: Path) -> Imported:
-    """Take labels in from a folder or file, recognised by content; they count as confirmed by a person.
+    """Take labels in from a folder or file, recognised by content; they count as confirmed by a person, except where boxes of a picture
+    were of no use: with the others it is still to be looked at, and without others left as it was.
 
     Pictures that were exported from here are known by their names; others are copied in, the same one once. Nothing is
     changed when a class is unknown to the profile. Raises TeachError, BoxesError, OSError.
@@ -87,26 +93,31 @@ def import_labels(project: TeachProject, path: Path) -> Imported:
         )
     known = {p.id: p for p in project.pictures()}
     place = 1.0 + max((p.time_s for p in known.values() if not p.session), default=-1.0)
-    confirmed = added = unknown = 0
+    confirmed = added = in_part = unknown = 0
     for labelled in read.pictures:
         boxes = tuple(replace(box, by="file", score=None) for box in labelled.boxes)
+        state: State = "proposed" if labelled.dropped else "confirmed"
         if labelled.stem in known:
-            project.save(labelled.stem, boxes, "confirmed")
-            confirmed += 1
+            project.save(labelled.stem, boxes, state)
+            confirmed += state == "confirmed"
         elif labelled.picture is None:
             unknown += 1
+            continue
         else:
             try:
-                added += _take_in(project, labelled, boxes, place)
-                place += 1.0
+                new = _take_in(project, labelled, boxes, state, place)
             except TeachError as error:
                 read.corrupt += 1
                 read.remark(str(error))
-    return Imported(read, confirmed, added, unknown)
+                continue
+            added += new and state == "confirmed"
+            place += 1.0
+        in_part += state == "proposed"
+    return Imported(read, confirmed, added, in_part, unknown)
 
 
-def _take_in(project: TeachProject, labelled: Labelled, boxes: tuple[Box, ...], place: float) -> int:
-    """A picture from elsewhere, named by its content; 1 when it is new here. What is not plain RGB is kept as such. ``place``: its number
+def _take_in(project: TeachProject, labelled: Labelled, boxes: tuple[Box, ...], state: State, place: float) -> bool:
+    """A picture from elsewhere, named by its content; whether it is new here. What is not plain RGB is kept as such. ``place``: its number
     among all that were taken in, by which those that follow one another stay on one side of the split.
 
     Raises TeachError when it cannot be decoded.
@@ -116,17 +127,17 @@ def _take_in(project: TeachProject, labelled: Labelled, boxes: tuple[Box, ...], 
     content = labelled.picture.read_bytes()
     id = f"import-{hashlib.sha256(content).hexdigest()[:16]}"
     if id in {p.id for p in project.pictures()}:
-        project.save(id, boxes, "confirmed")
-        return 0
+        project.save(id, boxes, state)
+        return False
     height, width = image.shape[:2]
     # augmented copies of one picture (Roboflow names them name.rf.hash) belong to one group, and so to one side of the split
     group = f"import-{labelled.stem.split('.rf.')[0]}" if ".rf." in labelled.stem else ""
-    picture = Picture(id, width, height, group, place, "confirmed", boxes)
+    picture = Picture(id, width, height, group, place, state, boxes)
     if is_plain(labelled.picture):
         project.add(picture, content, labelled.picture.suffix.lower())
     else:  # the page, the training and the figures all have to see the same
         project.add(picture, png(image))
-    return 1
+    return True
 
 
 def read_any(path: Path) -> ReadLabels:
@@ -146,8 +157,8 @@ def read_any(path: Path) -> ReadLabels:
 
 def _read_json(path: Path) -> ReadLabels:
     try:
-        raw: Any = json.loads(read_text(path, LARGEST_JSON_BYTES))
-    except (ValueError, RecursionError) as error:
+        raw: Any = from_json(read_text(path, LARGEST_JSON_BYTES))
+    except ValueError as error:
         raise error if isinstance(error, BoxesError) else BoxesError(f"{path} is not JSON: {error}") from error
     if is_coco(raw):
         return read_coco(path)
@@ -160,7 +171,7 @@ def _joined(parts: list[ReadLabels]) -> ReadLabels:
     whole = ReadLabels(parts[0].format, tuple(dict.fromkeys(name for part in parts for name in part.names)))
     for part in parts:
         whole.pictures += part.pictures
-        for name in ("empty", "missing", "corrupt", "cut", "dropped"):
+        for name in ("empty", "missing", "corrupt", "cut", "dropped", "useless"):
             setattr(whole, name, getattr(whole, name) + getattr(part, name))
         for remark in part.remarks:
             whole.remark(remark)

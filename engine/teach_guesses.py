@@ -56,12 +56,13 @@ _Guess = tuple[Picture, Image, tuple[Box, ...], bool, float | None]
 def propose(
     project: TeachProject, model: Path | None = None, report: Report = ignore, should_stop: Callable[[], bool] = lambda: False
 ) -> Proposed:
-    """Propose boxes in every picture that no person has looked at. ``model``: an ONNX file that looks at them.
+    """Propose boxes in every picture that no person has looked at, not even in part. ``model``: an ONNX file that looks at them.
 
     Raises engine.perception.card.DetectorError when the model cannot be used, OSError.
     """
     detector = open_detector(model, project.profile) if model is not None else None
     open_ = [p for p in project.pictures() if p.state == "new" or (p.state == "proposed" and detector is not None)]
+    open_ = [p for p in open_ if not any(box.by in ("person", "file") for box in p.boxes)]
     found: Counter[str] = Counter()
     moving = done = 0
     for session_id in dict.fromkeys(p.session for p in open_):

@@ -56,4 +56,8 @@ def number_of(value: Any) -> float | None:
     """A finite number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number may be longer than any float
+        return None
+    return number if math.isfinite(number) else None

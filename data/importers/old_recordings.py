@@ -9,18 +9,20 @@ version to version; whatever is assumed or left out is counted and said.
 
 from __future__ import annotations
 
-import itertools
 import json
-import statistics
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, NoReturn, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from data.files import from_json
 from data.importers.old_fields import aim, as_list, corners_of, in_px, listed_in, number_of
+from data.importers.old_times import LEAST_TIMES, LONGEST_STEP_S, SHORTEST_STEP_S, UNITS, filled, growing, median_step, unit_of
 from data.importers.pickles import LARGEST_BYTES, looks_like_pickle, read_npz, read_pickle
 from data.vocabulary import MODES
 
@@ -28,11 +30,6 @@ OldKind = Literal["sequence", "shadow", "corrections", "labels"]
 DEFAULT_FPS: Final = 30.0
 HOTKEYS: Final = ("", *"123456789", "q", "e", "r", "space", "ctrl")
 """What the numbers of ``hotkey_id`` stand for: 0 none, 1 to 9 the digits, then q, e, r, space and ctrl."""
-UNITS: Final[Mapping[str, float]] = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9}
-LONGEST_STEP_S: Final = 2.0
-"""Times are in the largest unit in which their median step is no longer than this."""
-SHORTEST_STEP_S: Final = 1e-4
-"""Two pictures are further apart than this, whatever the unit."""
 LONGEST_S: Final = 366 * 86_400.0
 """What spans more than a year has a wrong time in it."""
 _CLICKS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -122,7 +119,7 @@ def _content(path: Path) -> Any:
     if not text.strip():
         raise OldFormatError(f"{path.name}: is empty")
     try:
-        return json.loads(text)
+        return from_json(text)
     except json.JSONDecodeError as error:
         return _lines(text, path.name, error)
 
@@ -133,7 +130,7 @@ def _lines(text: str, name: str, as_one: json.JSONDecodeError) -> list[Any]:
     lines = [line for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
         try:
-            rows.append(json.loads(line))
+            rows.append(from_json(line))
         except json.JSONDecodeError as error:
             if not rows and text.lstrip()[:1] in ("{", "["):
                 raise OldFormatError(f"{name}: {_damage(as_one)}") from None
@@ -162,7 +159,11 @@ class _Plain:
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
-            return self(cast("Any", value).tolist())
+            array = cast("NDArray[Any]", value)
+            # counted before it is written out: one of nothing but noughts takes no room in a file, one of rows without columns none at all
+            if max(math.prod(array.shape[:axes]) for axes in range(array.ndim + 1)) > self._left:
+                self._too_many()
+            return self(array.tolist())
         if isinstance(value, np.generic):
             return cast("Any", value).item()
         if isinstance(value, Mapping):
@@ -178,7 +179,10 @@ class _Plain:
     def _count(self, values: Sequence[Any]) -> None:
         self._left -= len(values) + 1
         if self._left < 0:
-            raise OldFormatError(f"{self._name}: holds more than {MOST_VALUES / 1e6:.0f} million values; cut it into several files")
+            self._too_many()
+
+    def _too_many(self) -> NoReturn:
+        raise OldFormatError(f"{self._name}: holds more than {MOST_VALUES / 1e6:.0f} million values; cut it into several files")
 
 
 def _recognised(content: Any, name: str) -> tuple[OldKind, list[dict[str, Any]], dict[str, Any]]:
@@ -258,36 +262,50 @@ class _Reader:
                     self._in_percent.add(str(name).lower())
 
     def _times(self, entries: list[dict[str, Any]]) -> list[float]:
+        """When each picture was taken, in s from the first; times of no use are taken from their neighbours, unless most are."""
         given = [number_of(e.get("timestamp", e.get("time", e.get("t")))) for e in entries]
-        known = [t for t in given if t is not None]
-        if entries and len(known) == len(entries) and all(b > a for a, b in itertools.pairwise(known)):
-            unit = self._unit(known)
-            if unit != "s":
-                self._assume(f"times are in {unit}")
-            times = [(t - known[0]) / UNITS[unit] for t in known]
-            if times[-1] > LONGEST_S:
-                raise OldFormatError(f"{self._name}: spans {times[-1] / 86_400:.0f} days; correct the times, or split it where it pauses")
-            return times
-        if known:
-            self._assume("times that are missing or do not grow are not used")
-        if not self._fps:
-            self._fps = DEFAULT_FPS
-            self._assume(f"{DEFAULT_FPS:g} pictures a second")
-        if not 1 / LONGEST_STEP_S <= self._fps <= 1 / SHORTEST_STEP_S:
-            raise OldFormatError(f"{self._name}: fps {self._fps:g} is not a rate; use {1 / LONGEST_STEP_S:g} to {1 / SHORTEST_STEP_S:g}")
-        return [i / self._fps for i in range(len(entries))]
-
-    def _unit(self, times: Sequence[float]) -> str:
-        if len(times) < 2:
-            return "s"
-        step = statistics.median(b - a for a, b in itertools.pairwise(times))
-        found = next((unit for unit, a_second in UNITS.items() if step <= LONGEST_STEP_S * a_second), None)
-        if found is None or step < SHORTEST_STEP_S:
+        kept = growing(given)
+        if len(kept) == len(given) == 1:
+            return [0.0]
+        bad = len(given) - len(kept)
+        if len(kept) < 2 or bad > len(kept):
+            return self._evenly(given, kept)
+        step = median_step(kept)
+        unit = unit_of(step)
+        if unit is None:
             raise OldFormatError(
                 f"{self._name}: the median step between its times is {step:g}, which is a picture's in none of {', '.join(UNITS)}; "
                 "correct the times, or leave them out and give fps"
             )
-        return found
+        if unit != "s":
+            self._assume(f"times are in {unit}")
+        if bad:
+            were, whose = ("1 time that was", "its neighbours") if bad == 1 else (f"{bad} times that were", "their neighbours")
+            self._assume(f"{were} missing or did not grow: taken from {whose}")
+        times = filled([(row, (time - kept[0][1]) / UNITS[unit]) for row, time in kept], step / UNITS[unit], len(given))
+        if times[-1] > LONGEST_S:
+            raise OldFormatError(f"{self._name}: spans {times[-1] / 86_400:.0f} days; correct the times, or split it where it pauses")
+        return times
+
+    def _evenly(self, given: Sequence[float | None], kept: Sequence[tuple[int, float]]) -> list[float]:
+        """Times at a steady rate: that of the file, else the median one of the times that are of use, else an assumed one."""
+        if kept:
+            self._assume(
+                f"{len(given) - len(kept)} of {len(given)} times are missing or do not grow: a steady rate stands in for all of them"
+            )
+        step = median_step(kept) if len(kept) >= LEAST_TIMES else 0.0
+        unit = unit_of(step)
+        if not self._fps and unit is not None:
+            if unit != "s":
+                self._assume(f"times are in {unit}")
+            self._fps = UNITS[unit] / step
+            self._assume(f"{self._fps:g} pictures a second, the median of the other {len(kept)} times")
+        elif not self._fps:
+            self._fps = DEFAULT_FPS
+            self._assume(f"{DEFAULT_FPS:g} pictures a second")
+        if not 1 / LONGEST_STEP_S <= self._fps <= 1 / SHORTEST_STEP_S:
+            raise OldFormatError(f"{self._name}: fps {self._fps:g} is not a rate; use {1 / LONGEST_STEP_S:g} to {1 / SHORTEST_STEP_S:g}")
+        return [i / self._fps for i in range(len(given))]
 
     def _action(self, action: Any) -> tuple[tuple[float, float] | None, tuple[str, ...], tuple[str, ...]]:
         if isinstance(action, Mapping):
@@ -425,7 +443,7 @@ def _size_of(head: Mapping[str, Any]) -> tuple[int, int] | None:
         value = head.get(name)
         if isinstance(value, Sequence) and len(cast("Any", value)) == 2:
             width, height = (number_of(v) for v in cast("Sequence[Any]", value))
-            if width and height:
+            if width and height and min(width, height) >= 1:
                 return int(width), int(height)
     width, height = number_of(head.get("width", head.get("screen_width"))), number_of(head.get("height", head.get("screen_height")))
-    return (int(width), int(height)) if width and height else None
+    return (int(width), int(height)) if width and height and min(width, height) >= 1 else None

@@ -99,6 +99,14 @@ def test_boxes_beyond_the_picture_are_cut_and_useless_ones_dropped(tmp_path: Pat
     assert (found.cut, found.dropped) == (1, 4)
 
 
+def test_a_picture_of_useless_boxes_only_is_not_one_with_nothing_in_it(tmp_path: Path) -> None:
+    useless = ("7 0.5 0.5 0.1 0.1", "0 nan 0.5 0.1 0.1", "0 0.5 0.5 0 0", "0 320 180 40 40")
+    lines = {f"useless{number}": line for number, line in enumerate(useless)}
+    found = read_yolo(yolo(tmp_path, empty="", some="0 0.5 0.5 0.1 0.1\n" + "\n".join(useless[:2]), **lines))
+    assert sorted((p.stem, len(p.boxes), p.dropped) for p in found.pictures) == [("empty", 0, 0), ("some", 1, 2)]
+    assert (found.empty, found.useless, found.dropped) == (1, 4, 6)
+
+
 def test_a_list_of_names_side_by_side_with_pictures_is_taken(tmp_path: Path) -> None:
     (tmp_path / "classes.txt").write_text("me\nfoe\n")
     picture(tmp_path / "a.jpg")
@@ -191,6 +199,31 @@ def test_a_turned_box_gives_the_box_round_it(tmp_path: Path) -> None:
     assert px(box, 200, 100) == pytest.approx([90, 50, 100, 70])
 
 
+def test_a_task_whose_results_give_no_box_is_not_one_with_nothing_in_it(tmp_path: Path) -> None:
+    good = TASK["annotations"][0]["result"][0]
+    useless = {
+        "nan": {**good, "value": {**good["value"], "x": float("nan")}},
+        "without a class": {**good, "value": {**good["value"], "rectanglelabels": []}},
+        "ellipse": {"type": "ellipselabels", "value": {"x": 5, "y": 5, "radiusX": 2, "radiusY": 2, "ellipselabels": ["enemy"]}},
+        "key point": {"type": "keypointlabels", "value": {"x": 5, "y": 5, "keypointlabels": ["enemy"]}},
+    }
+    words = {"type": "choices", "value": {"choices": ["nothing to see"]}}
+    results = {**{name: [one] for name, one in useless.items()}, "some": [good, *useless.values(), words], "empty": [words]}
+    tasks = [{"id": 1, "data": {"image": f"{name}.png"}, "annotations": [{"result": listed}]} for name, listed in results.items()]
+    (tmp_path / "data.json").write_text(json.dumps(tasks))
+    found = read_label_studio(tmp_path / "data.json")
+    assert [(p.stem, len(p.boxes), p.dropped) for p in found.pictures] == [("some", 1, 4), ("empty", 0, 0)]
+    assert (found.empty, found.useless, found.dropped, found.corrupt) == (1, 4, 8, 0)
+
+
+def test_a_task_of_endless_pixels_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    endless = json.loads(json.dumps(TASK))
+    endless["annotations"][0]["result"][0]["original_width"] = float("inf")
+    (tmp_path / "data.json").write_text(json.dumps([endless, TASK]))
+    found = read_label_studio(tmp_path / "data.json")
+    assert (len(found.pictures), found.corrupt) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("address", "name"),
     [
@@ -259,6 +292,26 @@ def test_the_worked_example_of_coco(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(json.dumps(coco))
     with pytest.raises(BoxesError, match="ZeroDivisionError"):
         read_coco(tmp_path / "c.json")
+
+
+def test_a_picture_of_crowds_or_of_boxes_without_numbers_is_not_one_with_nothing_in_it(tmp_path: Path) -> None:
+    good = {"category_id": 1, "bbox": [64, 36, 64, 72], "iscrowd": 0}
+    useless = {
+        "nan": {**good, "bbox": [float("nan"), 36, 64, 72]},
+        "crowd": {**good, "iscrowd": 1},
+        "beyond": {**good, "bbox": [900, 36, 64, 72]},
+        "strange class": {**good, "category_id": 5},
+    }
+    notes = {**{name: [note] for name, note in useless.items()}, "some": [good, *useless.values()], "empty": []}
+    coco = {
+        "images": [{"id": k, "width": 640, "height": 360, "file_name": f"{name}.png"} for k, name in enumerate(notes)],
+        "annotations": [{**note, "image_id": k} for k, listed in enumerate(notes.values()) for note in listed],
+        "categories": [{"id": 1, "name": "npc"}],
+    }
+    (tmp_path / "c.json").write_text(json.dumps(coco))
+    found = read_coco(tmp_path / "c.json")
+    assert [(p.stem, len(p.boxes), p.dropped) for p in found.pictures] == [("some", 1, 4), ("empty", 0, 0)]
+    assert (found.empty, found.useless, found.dropped) == (1, 4, 8)
 
 
 # ---- pictures

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,75 @@ def test_the_median_step_tells_the_unit_of_the_times(unit: str, fps: int, tmp_pa
     assert found.defaulted == ([] if unit == "s" else [f"times are in {unit}"])
 
 
+ROWS = range(100)
+TENTHS: list[float | None] = [i / 10 for i in ROWS]
+TAKEN = "that {} missing or did not grow: taken from {} neighbours"
+
+
+def read_times(path: Path, times: list[Any], **head: Any) -> tuple[list[float], list[str]]:
+    """When the rows are for which a file has these times, and what was assumed."""
+    found = read_old(write(path / "times.json", {"demos": [demo(i, timestamp=time) for i, time in enumerate(times)], **head}))
+    return [row.time_s for row in found.rows], found.defaulted
+
+
+@pytest.mark.parametrize("bad", [4.9, None, "soon", 0.0, 1e9, float("nan"), -7.0], ids=str)
+@pytest.mark.parametrize("unit", ["s", "ns"])
+def test_one_bad_time_is_taken_from_its_neighbours(unit: str, bad: Any, tmp_path: Path) -> None:
+    times: list[Any] = [None if t is None else t * UNITS[unit] for t in TENTHS]
+    times[50] = bad * UNITS[unit] if isinstance(bad, float) else bad
+    seconds, assumed = read_times(tmp_path, times)
+    assert seconds == pytest.approx(TENTHS)
+    assert assumed[-1] == f"1 time {TAKEN.format('was', 'its')}"
+
+
+def test_bad_times_at_both_ends_and_side_by_side_are_told_with_their_number(tmp_path: Path) -> None:
+    times = [None if i in {0, 1, 30, 31, 32, 98, 99} else t for i, t in enumerate(TENTHS)]
+    seconds, assumed = read_times(tmp_path, times, fps=30)
+    assert seconds == pytest.approx(TENTHS)
+    assert assumed == [f"7 times {TAKEN.format('were', 'their')}"]
+
+
+def test_a_bad_time_before_or_after_a_pause_leaves_it_a_pause(tmp_path: Path) -> None:
+    paused = [i / 10 + (60 if i >= 50 else 0) for i in ROWS]
+    for bad in (49, 50):
+        seconds, _ = read_times(tmp_path, [None if i == bad else t for i, t in enumerate(paused)])
+        steps = np.diff(seconds)
+        assert np.sort(steps)[:-1] == pytest.approx(np.full(98, 0.1))
+        assert steps.max() == pytest.approx(60.1)
+        assert seconds[-1] == pytest.approx(69.9)
+
+
+def test_where_most_times_are_of_no_use_the_others_tell_the_rate(tmp_path: Path) -> None:
+    whole_seconds = [float(i // 10) for i in ROWS]
+    seconds, assumed = read_times(tmp_path, whole_seconds)
+    assert seconds == pytest.approx(TENTHS)
+    assert assumed == [
+        "90 of 100 times are missing or do not grow: a steady rate stands in for all of them",
+        "10 pictures a second, the median of the other 10 times",
+    ]
+    in_ms = [t * 1000 if t is not None and i % 7 == 0 else None for i, t in enumerate(TENTHS)]
+    seconds, assumed = read_times(tmp_path, in_ms)
+    assert seconds == pytest.approx(TENTHS)
+    assert "times are in ms" in assumed
+
+
+@pytest.mark.parametrize("times", [[5.0] * 100, [None] * 95 + [1.0, 2.0, 3.0, 4.0, 5.0], [i * 1e13 if i % 5 == 0 else 0.0 for i in ROWS]])
+def test_where_no_times_tell_a_rate_it_is_that_of_the_file_or_assumed(times: list[Any], tmp_path: Path) -> None:
+    seconds, assumed = read_times(tmp_path, times)
+    assert seconds[-1] == pytest.approx(99 / 30)
+    assert assumed[-1] == "30 pictures a second"
+    assert assumed[0].endswith(" of 100 times are missing or do not grow: a steady rate stands in for all of them")
+    seconds, assumed = read_times(tmp_path, times, fps=20)
+    assert seconds[-1] == pytest.approx(99 / 20)
+    assert len(assumed) == 1
+
+
+def test_a_clock_that_was_set_back_costs_no_pace(tmp_path: Path) -> None:
+    seconds, assumed = read_times(tmp_path, [t - 5.05 if i >= 70 else t for i, t in enumerate(i / 10 for i in ROWS)])
+    assert seconds == pytest.approx(TENTHS)
+    assert assumed == [f"30 times {TAKEN.format('were', 'their')}"]
+
+
 @pytest.mark.parametrize(
     ("times", "words"),
     [
@@ -130,6 +200,14 @@ def test_pixels_need_a_picture_size(tmp_path: Path) -> None:
     assert read_old(path, (1920, 1080)).rows[0].point == (0.5, 0.5)
     assert read_old(path, (1920, 1080)).rows[0].clicks == ("left", "left")
     assert read_old(write(path, values | {"resolution": [3840, 2160]})).rows[0].point == (0.25, 0.25)
+
+
+@pytest.mark.parametrize("size", [{"resolution": [0.5, 0.5]}, {"resolution": [0, 1080]}, {"width": 0.5, "height": 0.5}])
+def test_a_size_of_less_than_a_pixel_is_none(size: dict[str, Any], tmp_path: Path) -> None:
+    path = write(tmp_path / "px.json", sequence(2) | {"actions": [{"x": 960, "y": 540}] * 2} | size)
+    with pytest.raises(OldFormatError, match="--picture-size"):
+        read_old(path)
+    assert read_old(path, (1920, 1080)).rows[0].point == (0.5, 0.5)
 
 
 def test_units_are_told_once_a_file_and_not_number_by_number(tmp_path: Path) -> None:
@@ -308,6 +386,53 @@ def test_a_little_pickle_that_grows_beyond_any_memory_is_refused(tmp_path: Path,
     assert path.stat().st_size < 1000
     with pytest.raises(OldFormatError, match=r"shadow_recording_1\.pkl: holds more than 2 million values"):
         read_old(path)
+
+
+@pytest.mark.parametrize("shape", [(1_000_001,), (1000, 1001), (1_000_001, 0)])
+def test_a_little_pickle_of_a_huge_array_is_refused_before_it_is_written_out(
+    shape: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(old_recordings, "MOST_VALUES", 1_000_000)
+
+    class Huge:
+        """An array without its content, which numpy makes of any size."""
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return np.zeros(1).__reduce__()[0], (np.ndarray, shape, b"b")
+
+    path = tmp_path / "shadow_recording_1.pkl"
+    path.write_bytes(pickle.dumps(Huge()))
+    assert path.stat().st_size < 150
+    tracemalloc.start()
+    try:
+        with pytest.raises(OldFormatError, match=r"shadow_recording_1\.pkl: holds more than 1 million values"):
+            read_old(path)
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000  # written out it takes 8 bytes a value
+    finally:
+        tracemalloc.stop()
+
+
+HUGE = 10**399  # 400 digits
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"timestamp": HUGE},
+        {"state": {"hp": HUGE}},
+        {"action": {"x": HUGE, "y": 0.5}},
+        {"action": [0.5, 0.5, HUGE, HUGE]},
+        {"objects": [{"class": HUGE, "bbox": [HUGE, 0.4, 0.6, 0.6], "conf": HUGE, "id": HUGE}]},
+    ],
+    ids=["timestamp", "state", "x", "click and key", "object"],
+)
+def test_a_number_longer_than_any_float_is_none(more: dict[str, Any], tmp_path: Path) -> None:
+    demos = [demo(0), demo(1, **more), demo(2)]
+    with pytest.raises(ValueError, match="a whole number of 400 digits"):
+        read_old(write(tmp_path / "shadow.json", {"demos": demos}))
+    path = tmp_path / "shadow.pkl"  # a pickle holds such numbers
+    path.write_bytes(pickle.dumps({"demos": demos, "fps": HUGE, "resolution": [HUGE, HUGE]}))
+    assert [row.time_s for row in read_old(path).rows] == pytest.approx([0, 0.05, 0.1])
 
 
 def test_numbers_of_numpy_behind_plain_ones_are_numbers(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from data.catalog import list_sessions
+from data.importers.old_recordings import OldRecording, read_old
 from data.labels import labelled, mode_stretches, read, set_mode
 from data.profile import ARENA_PROFILE
 from data.session import open_session
@@ -147,6 +148,54 @@ def test_a_file_of_absurd_times_does_not_keep_the_others_out(tmp_path: Path) -> 
     first, second = import_files(tmp_path, files, OPTIONS)
     assert (first.outcome, second.outcome) == ("refused", "imported")
     assert first.reason.startswith("the median step between its times is 1e+13")
+
+
+HUGE = 10**399  # 400 digits
+
+
+@pytest.mark.parametrize("suffix", [".json", ".pkl"])
+def test_a_number_of_400_digits_does_not_keep_the_other_files_out(suffix: str, tmp_path: Path) -> None:
+    actions, objects = sequence(60)["actions"], sequence(60)["objects"]
+    huge: dict[str, dict[str, Any]] = {
+        "x": {"actions": [{**actions[0], "x": HUGE}, *actions[1:]]},
+        "fps": {"fps": HUGE},
+        "timestamp": {"timestamps": [HUGE, *(i / 30 for i in range(1, 60))]},
+        "bbox": {"objects": [[{**objects[0][0], "bbox": [HUGE, 0, HUGE, 1]}], *objects[1:]]},
+        "state": {"states": [{"health": HUGE}, *sequence(59)["states"]]},
+    }
+    files = []
+    for number, (name, values) in enumerate(huge.items()):
+        files.append(put(tmp_path / "old" / f"{name}.json", sequence(60 + number, **values)))
+        if suffix == ".pkl":
+            files[-1].unlink()
+            files[-1] = files[-1].with_suffix(suffix)
+            files[-1].write_bytes(pickle.dumps(sequence(60 + number, **values)))
+    *told, last = import_files(tmp_path, [*files, put(tmp_path / "old" / "z.json", sequence(90))], OPTIONS)
+    assert last.outcome == "imported"
+    assert {one.outcome for one in told} == {"refused" if suffix == ".json" else "imported"}  # of a pickle only the number is left out
+    assert all("a whole number of 400 digits" in one.reason for one in told if suffix == ".json")
+
+
+@pytest.mark.parametrize("error", [OverflowError("too large"), ZeroDivisionError("by zero"), MemoryError()])
+def test_an_error_that_nobody_foresaw_refuses_one_file_only(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path, size: tuple[int, int] | None) -> OldRecording:
+        if path.name == "a.json":
+            raise error
+        return read_old(path, size)
+
+    monkeypatch.setattr("engine.import_recordings.read_old", read)
+    files = [put(tmp_path / "old" / name, sequence(60)) for name in ("a.json", "b.json")]
+    first, second = import_files(tmp_path, files, OPTIONS)
+    assert (first.outcome, second.outcome) == ("refused", "imported")
+    assert first.reason == (str(error) or "it holds more than there is memory for")
+
+
+def test_one_bad_time_does_not_change_the_pace_of_the_play(tmp_path: Path) -> None:
+    demos = [{"timestamp": i / 10, "state": {"hp": 50}, "action": [i / 100, 0.5, 0, 0]} for i in range(100)]
+    demos[50]["timestamp"] = demos[49]["timestamp"]
+    told = import_one(tmp_path, put(tmp_path / "old" / "shadow_recording_1.json", {"demos": demos}))
+    assert (told.outcome, told.seconds, told.steps) == ("imported", 9.9, 199)
+    assert told.defaulted == ("1 time that was missing or did not grow: taken from its neighbours",)
 
 
 def test_modes_are_kept_only_when_asked_for(tmp_path: Path) -> None:

@@ -132,6 +132,16 @@ def test_a_person_is_never_overruled_by_proposals(taken: tuple[TeachProject, dic
     assert project.get(two.id).boxes == ()
 
 
+def test_what_a_file_gave_in_part_is_not_proposed_anew(taken: tuple[TeachProject, dict[str, Squares]]) -> None:
+    """Its other boxes were of no use, and the picture is still to look at: those that were good stay."""
+    project, _ = taken
+    picture = project.pictures()[0]
+    known = Box(project.names[0], 0.1, 0.1, 0.2, 0.2, "file")
+    project.save(picture.id, [known], "new", picture.revision)
+    propose(project)
+    assert project.get(picture.id).boxes == (known,)
+
+
 def test_tracks_of_the_session_are_proposed_with_their_classes(tmp_path: Path) -> None:
     profile = PROFILE.model_copy(update={"classes": (*PROFILE.classes, ObjectClass(name="gone", role="other"))})
     writer = SessionWriter.create(tmp_path, "play", profile, Source(kind="screen", description="tracked"), 10.0, SIZE, start_ns=START_NS)
@@ -269,6 +279,69 @@ def test_unknown_classes_change_nothing(taken: tuple[TeachProject, dict[str, Squ
     with pytest.raises(TeachError, match=r"classes that games\.squares has not: enemy"):
         import_labels(project, tmp_path / "out")
     assert [p.revision for p in project.pictures()] == revisions
+
+
+USELESS = {"a strange class": "7 0.5 0.5 0.1 0.1", "nan": "0 nan 0.5 0.1 0.1", "no area": "0 0.5 0.5 0 0", "pixels": "0 320 180 40 40"}
+
+
+@pytest.mark.parametrize("line", USELESS.values(), ids=USELESS)
+def test_boxes_of_no_use_do_not_say_that_nothing_is_there(
+    taken: tuple[TeachProject, dict[str, Squares]], line: str, tmp_path: Path
+) -> None:
+    """Else the detector learns that the things in these pictures are background."""
+    project, _ = taken
+    propose(project)
+    useless, some, empty, good = (p.id for p in project.pictures()[:4])
+    before = project.get(useless)
+    assert before.state == "proposed"
+    assert before.boxes
+    folder = tmp_path / "in"
+    (folder / "images").mkdir(parents=True)
+    (folder / "labels").mkdir()
+    (folder / "data.yaml").write_text("names: [me, foe]\n")
+    fine = "1 0.5 0.5 0.1 0.1"
+    for stem, text in (
+        (useless, line),
+        (some, f"{line}\n{fine}"),
+        (empty, ""),
+        (good, fine),
+        ("elsewhere", line),
+        ("part", f"{fine}\n{line}"),
+    ):
+        (folder / "labels" / f"{stem}.txt").write_text(text)
+    for grey, stem in enumerate(("elsewhere", "part"), 1):
+        cv2.imwrite(str(folder / "images" / f"{stem}.png"), np.full((192, 320, 3), 40 * grey, np.uint8))
+    told = import_labels(project, folder)
+    assert project.get(useless) == before
+    assert [(project.get(id).state, len(project.get(id).boxes)) for id in (some, empty, good)] == [
+        ("proposed", 1),
+        ("confirmed", 0),
+        ("confirmed", 1),
+    ]
+    assert [(p.state, [b.name for b in p.boxes]) for p in project.pictures() if p.id.startswith("import-")] == [("proposed", ["foe"])]
+    assert {some, useless} < {p.id for p in project.queue() if p.state == "proposed"}
+    counts = {name: told.to_json()[name] for name in ("pictures", "confirmed", "added", "in_part", "useless", "empty", "dropped")}
+    assert counts == {"pictures": 4, "confirmed": 2, "added": 0, "in_part": 2, "useless": 2, "empty": 1, "dropped": 4}
+    said = str(told)
+    assert said.startswith("yolo: 3 boxes in 4 pictures; 2 were here, 0 are new, 1 empty; 4 boxes of no use")
+    assert "2 pictures took only some of their boxes and are still to look at" in said
+    assert "2 pictures with no other boxes were left as they were" in said
+
+
+def test_the_parts_of_a_coco_folder_are_counted_together(tmp_path: Path) -> None:
+    for part in ("train", "valid"):
+        (tmp_path / "in" / part).mkdir(parents=True)
+        coco = {
+            "images": [{"id": 1, "width": 320, "height": 192, "file_name": f"{part}.png"}],
+            "annotations": [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 320, 192], "iscrowd": 1}],
+            "categories": [{"id": 1, "name": "foe"}],
+        }
+        (tmp_path / "in" / part / "_annotations.coco.json").write_text(json.dumps(coco))
+        cv2.imwrite(str(tmp_path / "in" / part / f"{part}.png"), np.zeros((192, 320, 3), np.uint8))
+    project = TeachProject(tmp_path / "w", PROFILE)
+    told = import_labels(project, tmp_path / "in")
+    assert (told.read.useless, told.read.empty, told.added) == (2, 0, 0)
+    assert project.pictures() == []
 
 
 def test_a_file_that_only_looks_like_a_picture_is_counted_and_left(tmp_path: Path) -> None:
