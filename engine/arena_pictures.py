@@ -11,7 +11,6 @@ random streams of their own, so that processes can share the work and the result
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from data.files import write_whole
 from data.schema import Image
+from engine.runtime.workers import worker_processes
 from league.arena import sizes, skirmish
 from league.arena import skirmish_rules as rules
 from league.arena.looks import CLASSIC, HELD_OUT, LOOKS, Colour, Look, Tone
@@ -191,8 +191,8 @@ def _shared_out(jobs: Sequence[tuple[Path, str, int, int, int]], workers: int) -
     from league.arena.world import warm
 
     warm()  # else every process compiles
-    with multiprocessing.get_context("spawn").Pool(min(workers, len(jobs))) as pool:
-        yield from pool.imap_unordered(_write_whole_block, jobs)
+    with worker_processes(min(workers, len(jobs))) as pool:
+        yield from pool.map(_write_whole_block, jobs)
 
 
 def _write_whole_block(job: tuple[Path, str, int, int, int]) -> int:

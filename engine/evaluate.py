@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from engine.runtime.progress import EtaReport, Progress, Report, ignore
+from engine.runtime.workers import worker_processes
 from engine.scores import Interval, mean_interval, normalised_interval
 
 if TYPE_CHECKING:
@@ -208,15 +208,15 @@ def _rung(rung: Rung, results: list[EpisodeResult], high: list[float], low: list
 
 
 def _fly(policy: Path, look: str, tasks: list[Task], workers: int, report: Report) -> list[EpisodeResult]:
-    """Episodes in worker processes, results in the order of the tasks. Workers end when this process is interrupted."""
-    with get_context("spawn").Pool(workers, _start_worker, (str(policy), look)) as pool:
-        results: list[EpisodeResult] = []
-        for result in pool.imap(_episode, tasks):
+    """Episodes in worker processes, results in the order of the tasks. Raises RuntimeError when a worker was ended from outside."""
+    results: list[EpisodeResult] = []
+    with worker_processes(workers, _start_worker, (str(policy), look)) as pool:
+        for result in pool.map(_episode, tasks):
             task = tasks[len(results)]
             results.append(result)
             who = f"policy from {task.rung}" if task.rung else task.pilot
             report(Progress(f"flying: {who}", len(results) / len(tasks), message=f"{len(results)} of {len(tasks)} episodes"))
-        return results
+    return results
 
 
 class _Worker:
@@ -229,8 +229,7 @@ class _Worker:
 
     @property
     def policy(self) -> Policy:
-        """Loaded for the first episode: what an initializer raises would end the worker, and the pool would start
-        another one for ever."""
+        """Loaded for the first episode: what is wrong with it is that episode's error, not a worker that is gone."""
         if self._policy is None:
             from engine.policy import load_arena_policy
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,6 +15,7 @@ from data.profile import ARENA_PROFILE
 from data.schema import Frame, InputEvent, Observation, Step
 from data.vocabulary import MODES
 from engine.runtime.progress import EtaReport, Progress, Report, ignore
+from engine.runtime.workers import worker_processes
 
 if TYPE_CHECKING:
     from data.session import SessionWriter
@@ -178,14 +180,12 @@ def record_demonstrations(
     # Worlds of the training list: consecutive within a session, and the sessions' ranges do not meet.
     starts: list[int] = seeds("train", 1000 * sessions, 1000 * seed)[::1000].tolist()
     jobs = [(str(workspace), pilot, start, share_s, look, displaced) for start in starts]
-    context = get_context("spawn")
-    with context.Manager() as manager:
+    with get_context("spawn").Manager() as manager:
         told: Any = manager.Queue()
-        with context.Pool(min(workers, sessions), _start_worker, (told,)) as pool:
-            pending = pool.starmap_async(_record, jobs, chunksize=1)
+        with worker_processes(min(workers, sessions), _start_worker, (told,)) as pool:
+            pending = [pool.submit(_record, *job) for job in jobs]
             seconds: dict[int, float] = {}
-            while not pending.ready():
-                pending.wait(0.2)
+            while wait(pending, 0.2, FIRST_EXCEPTION).not_done and not any(one.done() and one.exception() for one in pending):
                 while not told.empty():
                     job_seed, second = told.get()
                     seconds[job_seed] = second
@@ -193,7 +193,7 @@ def record_demonstrations(
                 report(
                     Progress("recording", min(done_s / (minutes * 60.0), 0.999), message=f"{done_s / 60:.1f} of {minutes:g} min of play")
                 )
-            recorded = pending.get()
+            recorded = [one.result() for one in pending]
     report(Progress("recording", 1.0, message=f"{minutes:g} min of play in {sessions} sessions"))
     return recorded
 
