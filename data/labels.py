@@ -13,16 +13,18 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from data.files import from_json
 from data.locks import edit_lock
 from data.profile import Unit
 from data.schema import NO_TARGET, Tracks
 from data.steps import NO_MODE, UNSAID_TARGET, Steps
+from data.text import text_refusal
 from data.vocabulary import MODES, Mode
 
 LABELS_NAME: Final = "labels.jsonl"
@@ -31,6 +33,8 @@ SOURCES: Final[tuple[LabelSource, ...]] = ("rules", "vlm", "human")
 """From the least to the most believed."""
 TARGET_ROLES: Final = ("enemy", "loot")
 """Roles of what can be a target, for a person as for the rules."""
+TimeNs = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""A time as steps have it: what is beyond can be no time of a session."""
 NEAR_NS: Final = 300_000_000
 """A target is looked for in the steps so near to the time at which it was pointed at."""
 
@@ -40,7 +44,7 @@ class Target(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    time_ns: int
+    time_ns: TimeNs
     class_name: str
     box: tuple[Unit, Unit, Unit, Unit]
 
@@ -51,8 +55,8 @@ class Label(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    start_ns: int
-    end_ns: int
+    start_ns: TimeNs
+    end_ns: TimeNs
     source: LabelSource
     mode: Mode | None = None
     target: Target | None = None
@@ -116,12 +120,15 @@ def say(
 ) -> Label:
     """Says as a person what a stretch is; what is not given is left as it was said before.
 
-    Raises ValueError for a stretch without a length, when nothing is said, or a target and none at once; OSError likewise.
+    Raises ValueError for a stretch without a length, when nothing is said, a target and none at once, or a description that cannot be kept;
+    OSError likewise.
     """
     if target is not None and no_target:
         raise ValueError("a stretch has a target or none, not both")
     if mode is None and target is None and not no_target and not description:
         raise ValueError("a label that says nothing is none: give a mode, a target or a description")
+    if description and (refusal := text_refusal(description)):
+        raise ValueError(f"the description cannot be kept: {refusal}")
     label = Label(
         start_ns=start_ns, end_ns=end_ns, source="human", mode=mode, target=target, no_target=no_target, description=description or None
     )
@@ -176,7 +183,7 @@ def read(folder: Path) -> tuple[list[Label], int]:
         if not line.strip():
             continue
         try:
-            value: Any = json.loads(line)
+            value: Any = from_json(line)
             source = cast("dict[str, Any]", value).get("undo") if isinstance(value, dict) else None
             if source is not None:
                 _undo(labels, source)
@@ -242,6 +249,12 @@ def modes_at(stretches: Sequence[ModeStretch], times_ns: NDArray[np.int64]) -> N
         first, last = np.searchsorted(times_ns, (stretch.start_ns, stretch.end_ns))
         modes[first:last] = MODES.index(stretch.mode)
     return modes
+
+
+def unread_labels(folder: Path) -> str:
+    """How many lines of a session's journal cannot be read, in words; empty where all can."""
+    bad = read(folder)[1]
+    return f"{bad} line{'s' if bad > 1 else ''} of {LABELS_NAME} cannot be read: what they said is not known" if bad else ""
 
 
 def labelled(steps: Steps, folder: Path) -> Steps:

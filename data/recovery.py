@@ -7,7 +7,6 @@ rewrite is kept beside the new one as ``<name>.damaged``.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from data.catalog import session_folders
-from data.files import free_bytes, replace_path, sync_folder
+from data.files import free_bytes, from_json, replace_path, sync_folder
 from data.locks import LOCK_NAME, Locked, SessionLock, writer_alive
 from data.metadata import METADATA_NAME, Metadata, Recovery, SessionError, Stretch, parse, read_metadata, read_raw, write_metadata
 from data.steps_arrow import TableWriter, events_schema, read_table, steps_schema
@@ -32,7 +31,7 @@ from data.verify import Finding, verify
 from data.video import VideoError, VideoReader, remux
 from data.workspace import Workspace
 
-__all__ = ["Finding", "RecoveryReport", "recover", "recover_all", "unfinished", "verify"]
+__all__ = ["Finding", "RecoveryReport", "keep_original", "recover", "recover_all", "unfinished", "verify"]
 
 NEW_PREFIX: Final = ".new-"
 """Begins the name of a folder in which a session is being put together from others."""
@@ -124,7 +123,7 @@ def _repair(folder: Path, alive_s: float | None, written_s: float | None) -> Rec
         metadata = rebuilt
         metadata.notes.append("metadata.json was damaged and has been rebuilt: gaps, marks and views are not known any more")
         if (folder / METADATA_NAME).exists():
-            damaged.append(_keep_original(folder / METADATA_NAME).name)
+            damaged.append(keep_original(folder / METADATA_NAME).name)
     was_open = metadata.state in ("recording", "unsaved")
     times_ms, cut = _video(folder, damaged)
     rows = {
@@ -174,7 +173,7 @@ def _tidy(folder: Path) -> None:
             replace_path(kept, folder / name)
 
 
-def _keep_original(path: Path) -> Path:
+def keep_original(path: Path) -> Path:
     """Gives a damaged file a second name, under which it stays when it is replaced."""
     number = 1
     while (kept := path.with_name(f"{path.name}.damaged{number if number > 1 else ''}")).exists():
@@ -187,7 +186,7 @@ def _keep_original(path: Path) -> Path:
 
 
 def _replace(path: Path, repaired: Path, damaged: list[str]) -> None:
-    damaged.append(_keep_original(path).name)
+    damaged.append(keep_original(path).name)
     replace_path(repaired, path)
 
 
@@ -245,7 +244,7 @@ def _metadata_from_events(folder: Path) -> Metadata | None:
         try:
             with (folder / name).open("rb") as file:
                 schema: Any = parquet().read_schema(file) if name.endswith("parquet") else pa.ipc.open_stream(file).schema
-            return parse(json.loads(schema.metadata[b"session"]))
+            return parse(from_json(schema.metadata[b"session"]))
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, ValidationError):
             continue
     return None

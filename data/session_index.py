@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from data.catalog import SessionInfo
-from data.files import write_whole
+from data.files import from_json, write_whole
 
 INDEX_NAME: Final = "sessions.json"
 WATCHED: Final = ("metadata.json", "annotations.json", "labels.jsonl")
-"""The files that an entry depends on. Pictures and rows change only together with ``metadata.json``."""
+"""The files that an entry depends on: it says what a session says of itself, not what its pictures and rows hold."""
+ROWS: Final = ("steps.arrows", "steps.parquet")
 _SETTLED_NS: Final = 2_000_000_000
 """Changes less old than this may be followed by one that leaves time and size the same: they are not remembered."""
 _PLACES: Final = tuple((name, 1 + 2 * number) for number, name in enumerate(WATCHED))
@@ -73,8 +74,11 @@ class SessionIndex:
 
 
 def stamps(folder: Path) -> list[int]:
-    """Changes whenever what a session says of itself does. Raises OSError when there is no such folder."""
-    return _key(os.fspath(folder))
+    """Changes whenever what a session says of itself does, or its steps do. Raises OSError when there is no such folder."""
+    key = _key(os.fspath(folder))
+    for name in ROWS:
+        key += _stamp(os.fspath(folder), name)
+    return key
 
 
 def _key(folder: str) -> list[int]:
@@ -106,7 +110,7 @@ def _stamp(folder: str, name: str) -> tuple[int, int]:
 def _load(path: Path) -> dict[str, _Entry]:
     """The entries of a file that is whole; none of any other."""
     try:
-        value: Any = json.loads(path.read_bytes())
+        value: Any = from_json(path.read_bytes())
         entries: dict[str, Any] = value["sessions"] if value["fields"] == list(_FIELDS) else {}
         return {name: entry for name, entry in entries.items() if _is_entry(entry)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

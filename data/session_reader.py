@@ -30,6 +30,8 @@ class Session:
         self.folder = folder
         self.metadata: Metadata = read_metadata(folder)
         self.problems: list[str] = []
+        self.damage = ""
+        """What is wrong with the steps that are there, once they were read; empty where they are whole, or there never were any."""
         self._video: VideoReader | None = None
         self._steps: tuple[Steps, NDArray[np.int64]] | None = None
         self._tables: dict[TableName, Any] = {}
@@ -58,6 +60,8 @@ class Session:
             read = read_table(self.folder, name, events_schema() if name == "events" else steps_schema(self.metadata.profile))
             if read.problem:
                 self.problems.append(read.problem)
+                if name == "steps" and any((self.folder / f"steps.{kind}").exists() for kind in ("parquet", "arrows")):
+                    self.damage = read.problem
             self._tables[name] = read.table
         return self._tables[name]
 

@@ -21,7 +21,7 @@ from data.copies import SAME_PLAY as SAME_PLAY
 from data.copies import Copy, Origin, made_from_others
 from data.copies import copies as copies_of
 from data.hindsight import label_modes
-from data.labels import labelled
+from data.labels import labelled, unread_labels
 from data.metadata import Metadata
 from data.session_reader import open_session
 from data.steps import Steps, input_names
@@ -118,13 +118,16 @@ def session_statistics(folder: Path, history: int = STRATEGIST_HISTORY) -> Sessi
     """The figures of one session. history: seconds of the Strategist's windows. Raises SessionError, OSError."""
     session = open_session(folder)
     try:
-        return steps_statistics(session.id, session.metadata, labelled(session.steps(), folder), history)
+        steps = labelled(session.steps(), folder)
+        return steps_statistics(session.id, session.metadata, steps, history, session.damage, unread_labels(folder))
     finally:
         session.close()
 
 
-def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int = STRATEGIST_HISTORY) -> SessionStatistics:
-    """The figures of the steps of one session."""
+def steps_statistics(
+    name: str, metadata: Metadata, steps: Steps, history: int = STRATEGIST_HISTORY, damage: str = "", unread: str = ""
+) -> SessionStatistics:
+    """The figures of the steps of one session. ``damage``, ``unread``: what is wrong with its steps and its labels, in words."""
     usable = stretches(steps)
     rows = np.concatenate([np.arange(a, b) for a, b in usable]) if usable else np.zeros(0, np.int64)
     windows, formula = learnt_windows([len(sample_rows(steps.time_ns[a:b], 1.0)) for a, b in usable], history)
@@ -158,7 +161,7 @@ def steps_statistics(name: str, metadata: Metadata, steps: Steps, history: int =
         first_ns=origin.first_ns,
         last_ns=origin.last_ns,
     )
-    return dataclasses.replace(found, suspicious=tuple(_oddities(found, metadata)))
+    return dataclasses.replace(found, suspicious=tuple(_oddities(found, metadata, damage, unread)))
 
 
 def copies(sessions: Sequence[SessionStatistics]) -> dict[str, Copy]:
@@ -193,13 +196,19 @@ def _idle(steps: Steps, usable: list[tuple[int, int]]) -> NDArray[np.bool_]:
     return np.concatenate(out) if out else np.zeros(0, np.bool_)
 
 
-def _oddities(found: SessionStatistics, metadata: Metadata) -> list[str]:
+def _oddities(found: SessionStatistics, metadata: Metadata, damage: str, unread: str) -> list[str]:
     """What a person should look at before learning from it, each with its figure."""
     odd: list[str] = []
+    if not found.ticks and damage:
+        return [f"no ticks: its steps are damaged ({damage}); take them from a copy, or make new ones: secondseat data perceive"]
     if not found.ticks:
         return ["no ticks: it was recorded without perception; secondseat data perceive makes them from the pictures"]
     if not found.learnable_ticks:
         return [f"nothing to learn from: 0 of {found.ticks} ticks were played by a person or demonstrator in a focused window"]
+    if damage:
+        odd.append(f"only what is whole is counted: {damage}")
+    if unread:
+        odd.append(unread)
     if found.learnable_ticks < FEW_ROWS:
         odd.append(f"only {found.learnable_ticks} learnable ticks")
     if metadata.profile.classes and found.empty_ticks == found.ticks:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from data import copies, hindsight, labels, purposes, statistics, track_lookup, windows
 from data.catalog import SessionInfo
-from data.files import write_whole
+from data.files import from_json, write_whole
 from data.progress import Progress, Report, ignore
 from data.session_index import stamps
 from data.statistics import STRATEGIST_HISTORY, SessionStatistics, Statistics, session_statistics
@@ -117,7 +117,7 @@ def _made_by(history: int) -> str:
 def _load(path: Path, made_by: str) -> dict[str, dict[str, Any]]:
     """The entries of a file that is whole and made by the same code; none of any other."""
     try:
-        value: Any = json.loads(path.read_bytes())
+        value: Any = from_json(path.read_bytes())
         if value["made_by"] != made_by:
             return {}
         return {str(name): entry for name, entry in value["sessions"].items() if isinstance(entry, dict)}

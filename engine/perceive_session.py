@@ -19,6 +19,7 @@ from data.files import replace_path
 from data.locks import SessionLock
 from data.metadata import Metadata, write_metadata
 from data.profile import GameProfile
+from data.recovery import keep_original
 from data.schema import NO_TARGET, Action, Frame, Observation, Status, Step, Tracks
 from data.session import Session, open_session
 from data.steps import Steps, input_names
@@ -125,8 +126,13 @@ def _rewrite(
     if writer.rows == 0 and not has_video:
         new.unlink(missing_ok=True)
         return PerceivedSession(session.id, 0, 0, 0.0, 0)
-    replace_path(new, session.folder / "steps.arrows")
-    (session.folder / "steps.parquet").unlink(missing_ok=True)  # readers take it first; it can be compacted again
+    stream, compacted = session.folder / "steps.arrows", session.folder / "steps.parquet"
+    if session.damage:
+        for path in (stream, compacted):
+            if path.exists():
+                keep_original(path)
+    replace_path(new, stream)
+    compacted.unlink(missing_ok=True)  # readers take it first; it can be compacted again
     write_metadata(session.folder, _told(session.metadata, profile, eyes, writer.rows))
     return PerceivedSession(session.id, writer.rows, pictures, tracks / max(1, writer.rows), lost)
 

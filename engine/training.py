@@ -12,7 +12,7 @@ import numpy as np
 
 from data.catalog import list_sessions
 from data.copies import Origin, copies
-from data.labels import labelled
+from data.labels import labelled, unread_labels
 from data.metadata import Stretch
 from data.models import LEVELS, Level, promote, promoted_name
 from data.profile import ARENA_PROFILE, GameProfile
@@ -145,6 +145,7 @@ def named_sessions(
     cursor was displaced on purpose. Sessions of another version of the game (classes, keys, gauges, rules) are left out. Raises
     NothingToLearn.
     """
+    from data.metadata import SessionError
     from data.session import open_session
 
     root = _sessions_root(workspace, data_dir)
@@ -154,20 +155,29 @@ def named_sessions(
     left_out: list[str] = []
     for number, info in enumerate(infos):
         report(Progress("reading sessions", number / max(1, len(infos)), message=info.id))
+        again = f"secondseat data perceive {info.id}"
         if info.game != game:
             left_out.append(f"{info.id}: of {info.game}, not {game}")
         elif info.state not in FINISHED:
             left_out.append(f"{info.id}: {info.state}{f' ({info.reason})' if info.reason else ''}")
         else:
             with open_session(info.folder) as session:
-                steps = labelled(session.steps(), info.folder)
+                try:
+                    steps = labelled(session.steps(), info.folder)
+                except SessionError as error:
+                    left_out.append(f"{info.id}: {str(error).removeprefix(f'{info.id}: ')}")
+                    continue
                 if len(steps):
+                    left_out += [f"{info.id}: only {len(steps)} whole steps are learnt from: {session.damage}"] if session.damage else []
+                    left_out += [f"{info.id}: {words}"] if (words := unread_labels(info.folder)) else []
                     steps, words = _perturbed(steps, session.metadata.perturbed, perturbed)
                     left_out += [f"{info.id}: {words}"] if words else []
                     loaded[info.id] = steps, Origin.of(session.metadata, steps)
                     rules[info.id] = session.metadata.details.get("rules_version")
+                elif session.damage:
+                    left_out.append(f"{info.id}: its steps are damaged ({session.damage}); take a copy, or make new ones: {again}")
                 else:
-                    left_out.append(f"{info.id}: nothing perceived yet; run: secondseat data perceive {info.id}")
+                    left_out.append(f"{info.id}: nothing perceived yet; run: {again}")
     profiles = {name: steps.profile for name, (steps, _) in loaded.items()}
     for name, why in _misfits(profiles, rules).items():
         left_out.append(f"{name}: {why}")

@@ -25,6 +25,20 @@ def test_what_was_counted_comes_back_until_the_session_changes(tmp_path: Path) -
     assert again.known(tmp_path / "sessions" / "nobody") is None
 
 
+def test_steps_that_change_are_counted_anew(tmp_path: Path) -> None:
+    """As when a damaged session is brought back from a copy."""
+    folder, cache = write_session(tmp_path, 60), tmp_path / "cache"
+    steps = folder / "steps.arrows"
+    whole = steps.read_bytes()
+    steps.write_bytes(whole[: len(whole) // 2])
+    (few,) = gather([folder], StatisticsCache(cache)).sessions
+    steps.write_bytes(whole)
+    (all_,) = gather([folder], StatisticsCache(cache)).sessions
+    assert few.ticks < all_.ticks == 60
+    assert any("breaks off" in line for line in few.suspicious)
+    assert not any("breaks off" in line for line in all_.suspicious)
+
+
 def test_other_code_counts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, cache = write_session(tmp_path, 60), tmp_path / "cache"
     gather([folder], StatisticsCache(cache))

@@ -197,6 +197,16 @@ def test_a_recording_without_steps_gets_them_from_its_events(tmp_path: Path) -> 
     assert len(steps.tracks(20)) == 1
 
 
+@pytest.mark.parametrize("name", ["steps.arrows", "steps.parquet"])
+def test_damaged_steps_are_kept_beside_new_ones(name: str, tmp_path: Path) -> None:
+    folder = recorded(tmp_path, with_steps=True)
+    (folder / name).write_bytes(b"no steps any more")
+    perceive_session(folder, perceiver=eyes()[0])
+    assert (folder / f"{name}.damaged").read_bytes() == b"no steps any more"
+    with open_session(folder) as session:
+        assert len(session.steps()) == 40
+
+
 def test_stopping_changes_nothing(tmp_path: Path) -> None:
     folder = recorded(tmp_path, with_steps=True, pictures=10)
     before = {p.name: p.read_bytes() for p in folder.iterdir()}

@@ -12,6 +12,9 @@ import pytest
 from data.metadata import Source
 from data.profile import ARENA_PROFILE, GameProfile
 from data.session import SessionWriter
+from data.statistics import session_statistics
+from data.steps_arrow import parquet, read_table, steps_schema
+from data.verify import verify
 from data.windows import stretches
 from engine.training import NothingToLearn, load_sessions
 from league.arena.skirmish import RULES_VERSION
@@ -95,3 +98,36 @@ def test_nothing_that_fits_is_nothing_to_learn_from(tmp_path: Path) -> None:
     record(tmp_path, rules=RULES_VERSION - 1)
     with pytest.raises(NothingToLearn, match="rules 1 instead of 2"):
         load_sessions(tmp_path, "arena")
+
+
+def cut(path: Path, share: float) -> None:
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+
+
+def test_damaged_steps_are_told_and_never_taken_for_what_was_not_perceived(tmp_path: Path) -> None:
+    """Who is told to perceive anew writes over what a copy, or a later version, could have brought back."""
+    whole, torn, gone, odd = (record(tmp_path) for _ in range(4))
+    folders = {name: tmp_path / "sessions" / name for name in (whole, torn, gone, odd)}
+    stream = folders[torn] / "steps.arrows"
+    cut(stream, 0.7)
+    (folders[gone] / "steps.arrows").write_bytes(b"\0" * 500)
+    table = read_table(folders[odd], "steps", steps_schema(ARENA_PROFILE)).table
+    parquet().write_table(table.drop_columns(["cursor"]), folders[odd] / "steps.parquet")
+    sessions, told = load_sessions(tmp_path, "arena")
+    assert len(sessions) >= 1
+    lines = {name: [line for line in told if line.startswith(f"{name}: ")] for name in folders}
+    assert not lines[whole]
+    assert len(lines[torn]) == len(lines[gone]) == len(lines[odd]) == 1
+    assert "breaks off" in lines[torn][0]
+    assert "damaged" in lines[gone][0]
+    assert "nothing perceived" not in lines[gone][0]
+    assert "cursor" in lines[odd][0]
+
+
+def test_labels_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    name = record(tmp_path)
+    (tmp_path / "sessions" / name / "labels.jsonl").write_bytes(b"\xff\n{broken\n")
+    assert load_sessions(tmp_path, "arena")[1] == [f"{name}: 2 lines of labels.jsonl cannot be read: what they said is not known"]
+    found = [str(one) for one in verify(tmp_path / "sessions" / name)]
+    assert any("error: labels.jsonl: 2 lines" in line for line in found)
+    assert any("2 lines of labels.jsonl" in line for line in session_statistics(tmp_path / "sessions" / name).suspicious)
