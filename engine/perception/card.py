@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from data.files import write_whole
+from data.files import from_json, write_whole
 from data.profile import GameProfile
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
@@ -45,7 +45,7 @@ class DetectorCard:
 def read_card(path: Path) -> DetectorCard:
     """Read a card. Raises DetectorError when it is missing or damaged."""
     try:
-        raw: Any = json.loads(path.read_text(encoding="utf-8"))
+        raw: Any = from_json(path.read_text(encoding="utf-8"))
         return DetectorCard(
             game=str(raw["game"]),
             classes=tuple(str(c) for c in raw["classes"]),

@@ -43,7 +43,7 @@ class Detector:
     """One loaded detector. ``detect`` from one thread at a time."""
 
     def __init__(self, run: Run, runtime: Runtime, size: tuple[int, int], profile: GameProfile, card: DetectorCard | None) -> None:
-        """size: width, height in px of the network's input."""
+        """size: width, height in px of the network's input. Raises DetectorError when its output is no table of boxes and scores."""
         self.runtime, self.size, self.card = runtime, size, card
         self.notice = ""
         """What the user should know about how it runs (an asked device that is not there); empty: nothing."""
@@ -55,6 +55,12 @@ class Detector:
         self._canvas = np.full((height, width, 3), _PADDING, np.uint8)
         self._input = np.zeros((1, 3, height, width), np.float32)
         self._fitted: tuple[int, int] = (0, 0)
+        rows, shape = 4 + len(profile.classes), run(self._input).shape
+        if len(shape) != 2 or shape[0] != rows:
+            raise DetectorError(
+                f"its output is {list(shape)}; [{rows}, cells] is wanted: a box and a score for each of the {rows - 4} classes. "
+                "Export it without suppression of doubles (Ultralytics: nms=False)"
+            )
         for _ in range(2):
             self.detect(np.zeros((height, width, 3), np.uint8))
 
@@ -151,7 +157,10 @@ def open_detector(path: Path, profile: GameProfile, device: str = "auto") -> Det
         except ImportError as error:
             problems.append(f"{runtime}: {error}")
             continue
-        detector = Detector(run, runtime, size, profile, card)
+        try:
+            detector = Detector(run, runtime, size, profile, card)
+        except DetectorError as error:
+            raise DetectorError(f"{path.name}: {error}") from error
         detector.notice = notice
         if notice:
             log.warning("detector: %s", notice)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickletools
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -16,12 +17,12 @@ _LONGEST_BYTES: Final = 64 * 2**20
 def foreign_globals(path: Path) -> list[str]:
     """The names that loading ``path`` would import beyond what plain tensors need, in order of appearance.
 
-    Empty for plain tensors and for files that are no pickles.
+    Empty for plain tensors, for files that are no pickles and for those that cannot be read.
     """
     try:
         content = _pickle_bytes(path)
         return _named(content) if content else []
-    except (OSError, ValueError, zipfile.BadZipFile, KeyError, IndexError, EOFError):
+    except (OSError, ValueError, zipfile.BadZipFile, KeyError, IndexError, EOFError, zlib.error, RuntimeError, NotImplementedError):
         return []
 
 

@@ -7,7 +7,6 @@ Trust is for the content (SHA-256), not for the name: another file of that name 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
-from data.files import write_json, write_whole
+from data.files import from_json, write_json, write_whole
 from engine.perception.card import DetectorError, file_sha256
 
 TRUSTED: Final = "trusted.json"
@@ -49,8 +48,8 @@ def trust(workspace: Path, path: Path) -> str:
 def _remembered(workspace: Path) -> dict[str, Any]:
     path = workspace / TRUSTED
     try:
-        told: Any = json.loads(path.read_bytes()) if path.exists() else {}
-    except (OSError, ValueError, RecursionError) as error:
+        told: Any = from_json(path.read_bytes()) if path.exists() else {}
+    except (OSError, ValueError) as error:
         raise DetectorError(f"{path}: cannot be read ({error}); restore it, or remove it: trusted files are then asked for anew") from error
     if not isinstance(told, dict):
         raise DetectorError(f"{path}: is no list of what is trusted; restore it, or remove it: trusted files are then asked for anew")

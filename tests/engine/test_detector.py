@@ -76,6 +76,13 @@ def test_hundreds_of_finds_are_cut_to_the_best() -> None:
     assert found.confidences[0] == pytest.approx(0.3 + 899 / 2000, abs=1e-4)
 
 
+@pytest.mark.parametrize("shape", [(300, 6), (8, 10), (7,), (1, 7, 10)])
+def test_an_output_of_another_layout_is_refused(shape: tuple[int, ...]) -> None:
+    """As of a model that was exported with its suppression of doubles."""
+    with pytest.raises(DetectorError, match=r"its output is \[.*\[7, cells\] is wanted.*nms=False"):
+        Detector(lambda _picture: np.zeros(shape, np.float32), "onnxruntime", (320, 192), TOY, None)
+
+
 def test_empty_picture_gives_nothing() -> None:
     assert len(toy([(100, 100, 20, 20, 0.9, 0, 0)]).detect(np.zeros((0, 0, 3), np.uint8))) == 0
 
@@ -216,6 +223,18 @@ def test_plain_tensors_name_nothing_foreign(tmp_path: Path) -> None:
     assert foreign_globals(path) == []
     path.write_bytes(b"\x00garbage")
     assert foreign_globals(path) == []
+
+
+def test_a_damaged_pickle_is_refused_as_any_other(tmp_path: Path) -> None:
+    weights = tmp_path / "best.pt"
+    with zipfile.ZipFile(weights, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("best/data.pkl", b"x" * 5000)
+    content = bytearray(weights.read_bytes())
+    begin = content.index(b"data.pkl") + len("data.pkl")
+    content[begin : begin + 8] = b"\xff" * 8
+    weights.write_bytes(content)
+    with pytest.raises(DetectorError, match=r"best\.pt is a PyTorch pickle from elsewhere"):
+        open_detector(weights, ARENA_PROFILE)
 
 
 def test_nothing_reaches_for_the_network() -> None:
