@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from data.files import set_aside, write_json
+from data.files import from_json, set_aside, write_json
 from data.locks import edit_lock
+from data.text import text_refusal
 
 ANNOTATIONS_NAME: Final = "annotations.json"
 LONGEST_TITLE: Final = 120
@@ -38,7 +38,7 @@ def read(folder: Path) -> Annotations:
     """What is said of a session folder; nothing when nobody said anything. Never raises for what the file holds."""
     path = folder / ANNOTATIONS_NAME
     try:
-        value: Any = json.loads(path.read_bytes())
+        value: Any = from_json(path.read_bytes())
     except FileNotFoundError:
         return Annotations()
     except OSError as error:
@@ -95,6 +95,8 @@ def _check(said: Annotations) -> None:
         raise AnnotationError(f"a title is one line of at most {LONGEST_TITLE} letters")
     if len(said.note) > LONGEST_NOTE:
         raise AnnotationError(f"a note has at most {LONGEST_NOTE} letters, not {len(said.note)}")
+    if refusal := text_refusal(said.note):
+        raise AnnotationError(f"the note cannot be kept: {refusal}")
     for tag in said.tags:
         if not tag or len(tag) > LONGEST_TAG or not tag.isprintable() or any(letter.isspace() or letter == "," for letter in tag):
             raise AnnotationError(f"tag {tag!r}: a tag is one word of at most {LONGEST_TAG} letters, without commas")

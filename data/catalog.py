@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def describe(folder: Path) -> SessionInfo:
 
     try:
         info = _info(folder, folder_bytes(folder), read_raw(folder))
-    except (SessionError, OSError, TypeError, ValueError) as error:
+    except (SessionError, OSError, TypeError, ValueError, OverflowError) as error:
         kind, game = _named(folder.name)
         live = writer_alive(folder)
         info = SessionInfo(folder.name, folder, kind, game, "corrupt", 0.0, 0, 0, 0, _size(folder), "", live, str(error))
@@ -107,6 +108,9 @@ def _info(folder: Path, size: int, raw: Mapping[str, Any]) -> SessionInfo:
         raise ValueError(f"{folder.name}/metadata.json: state {state!r} is not one of recording, unsaved, saved, recovered")
     if not isinstance(kind, str) or not isinstance(game, str):
         raise TypeError(f"{folder.name}/metadata.json: kind or profile is missing; run 'secondseat sessions recover'")
+    duration_s = float(raw.get("duration_s", 0.0))
+    if not 0 <= duration_s < math.inf:  # NaN fails too
+        raise ValueError(f"{folder.name}/metadata.json: duration_s {duration_s} is no length of time")
     live = (folder / LOCK_NAME).exists() and writer_alive(folder)
     reason = "" if live or state in ("saved", "recovered") else "its writer is gone; run 'secondseat sessions recover'"
     return SessionInfo(
@@ -115,7 +119,7 @@ def _info(folder: Path, size: int, raw: Mapping[str, Any]) -> SessionInfo:
         kind,
         game,
         state,
-        float(raw.get("duration_s", 0.0)),
+        duration_s,
         int(counts.get("frames", 0)),
         int(counts.get("events", 0)),
         int(counts.get("steps", 0)),

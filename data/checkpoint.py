@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.features import FEATURE_VERSION
-from data.files import replace_path
+from data.files import from_json, replace_path
 from data.profile import GameProfile
 from data.vocabulary import MODES
 
@@ -95,14 +95,17 @@ def read_card(path: Path) -> dict[str, Any]:
             size = int.from_bytes(stream.read(8), "little")
             if size > MAX_HEADER_BYTES:
                 raise ValueError("its head is larger than any head can be")
-            head = json.loads(stream.read(size))
-        values = json.loads(head["__metadata__"]["card"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+            head = from_json(stream.read(size))
+        values = from_json(head["__metadata__"]["card"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise TornCheckpoint(f"{file}: not a readable checkpoint ({error}); use an earlier checkpoint") from error
     if not isinstance(values, dict):
         raise TornCheckpoint(f"{file}: a card is a JSON object; use an earlier checkpoint")
     card = cast("dict[str, Any]", values)
-    if int(card.get("card_version", 0)) > CARD_VERSION:
+    version = card.get("card_version", 0)
+    if not isinstance(version, int):
+        raise TornCheckpoint(f"{file}: its card_version is {version!r}, not a number; use an earlier checkpoint")
+    if version > CARD_VERSION:
         raise CheckpointError(
             f"{file}: made by a newer version (card {card['card_version']}, this reads {CARD_VERSION}); update Secondseat"
         )
@@ -145,15 +148,23 @@ def refuse_mismatch(checkpoint: Checkpoint, profile: GameProfile | None = None, 
     if profile is not None:
         expected |= {"keys": list(profile.keys), "classes": list(profile.class_names())}
         theirs = cast("dict[str, Any]", card.get("profile") or {})
-        for name in ("name", "picture_size", "gauges", "icons", "choices"):
-            mine = profile.model_dump(mode="json")[name]
-            if theirs.get(name) != mine:
-                wrong.append(f"profile.{name}: made with {theirs.get(name)}, here {mine}")
+        ours = profile.model_dump(mode="json")
+        # What the features are made by: the same numbers mean something else where one of these is another.
+        for name in ("name", "picture_size", "gauges", "icons", "choices", "threat_range", "low_hp"):
+            if theirs.get(name) != ours[name]:
+                wrong.append(f"profile.{name}: made with {theirs.get(name)}, here {ours[name]}")
+        made, here = (_meanings(cast("list[dict[str, Any]]", one.get("classes") or [])) for one in (theirs, ours))
+        if made != here:
+            wrong.append(f"what classes mean: made with {made}, here {here}")
     wrong += [f"{key}: made with {card.get(key)}, here {value}" for key, value in expected.items() if card.get(key) != value]
     theirs, mine = card.get("network_version", 1), NETWORK_VERSIONS.get(level or str(card.get("level")), 1)
     wrong += [f"network_version: made with {theirs}, here {mine}"] if theirs != mine else []
     if wrong:
         raise CheckpointError(f"{checkpoint.path}: does not fit. {'; '.join(wrong)}. Train it again, or use the profile it was made with")
+
+
+def _meanings(classes: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(f"{c.get('name')} ({c.get('role')}{', dangerous' if c.get('dangerous') else ''})" for c in classes)
 
 
 def fit_tensors(tensors: Mapping[str, NDArray[Any]], wanted: Mapping[str, tuple[int, ...]], where: Path | str) -> Arrays:

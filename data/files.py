@@ -59,7 +59,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def from_json(content: str | bytes) -> Any:
     """The value of JSON text that may come from anywhere. Raises ValueError, also on text that is nested too deep to be read and on whole
-    numbers that fit into no 64 bits: nothing of ours is that large, and what takes them for a time or a size would fail far from here."""
+    numbers of more than 128 bits (a random generator's state has so many): larger ones would fail far from here, as no float."""
     try:
         return json.loads(content, parse_int=_whole_number)
     except RecursionError:
@@ -67,7 +67,7 @@ def from_json(content: str | bytes) -> Any:
 
 
 def _whole_number(digits: str) -> int:
-    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
+    if len(digits) > 40 or not -(2**127) <= int(digits) < 2**128:
         raise ValueError(f"a whole number of {len(digits.lstrip('-'))} digits: {digits[:12]}…")
     return int(digits)
 

@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
+from data.files import from_json
+
 LOCK_NAME: Final = "writer.lock"
 EDIT_LOCK_NAME: Final = ".edit.lock"
 RECORDER_LOCK_NAME: Final = ".recorder.lock"
@@ -98,7 +100,7 @@ def _alive(content: bytes, touched_s: float) -> bool:
 
 def _parsed(content: bytes) -> Identity | None:
     try:
-        value: Any = json.loads(content)
+        value: Any = from_json(content)
         return Identity(int(value["pid"]), str(value["started"]), str(value["boot"]), str(value["namespace"]))
     except (ValueError, KeyError, TypeError):
         return None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from data.files import write_json
+from data.files import from_json, write_json
 from data.profile import GameProfile
 
 METADATA_NAME: Final = "metadata.json"
@@ -24,7 +23,7 @@ class SessionError(ValueError):
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
 class Source(Part):
@@ -133,7 +132,7 @@ def read_raw(folder: Path) -> dict[str, Any]:
     """
     path = folder / METADATA_NAME
     try:
-        value: Any = json.loads(path.read_bytes())
+        value: Any = from_json(path.read_bytes())
     except FileNotFoundError as error:
         raise SessionError(f"{folder.name}: has no {METADATA_NAME}") from error
     except OSError as error:

@@ -8,6 +8,7 @@ moved anywhere. ``promoted.json`` names the policy that flies and those before i
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from data.checkpoint import CheckpointError, checkpoints, load, read_card, refuse_mismatch, write_whole
-from data.files import replace_path
+from data.files import from_json, replace_path, set_aside
 from data.names import name_refusal
 from data.profile import GameProfile
 
@@ -26,6 +27,8 @@ Level = Literal["strategist", "tactician", "executor"]
 LEVELS: Final[tuple[Level, ...]] = ("strategist", "tactician", "executor")
 POLICY_CARD: Final = "policy.json"
 PROMOTED: Final = "promoted.json"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +129,11 @@ def _run_info(level: Level, path: Path) -> RunInfo:
         return RunInfo(level, path.name, path, 0, {}, "", written_ns, unfinished or "no epoch was finished", has_model=False)
     try:
         card = read_card(best)
-    except CheckpointError as error:
-        return RunInfo(level, path.name, path, 0, {}, str(error), written_ns, unfinished, has_model=False)
-    figures = dict(card.get("figures") or {})
-    return RunInfo(level, path.name, path, int(card.get("epoch", 0)), figures, "", written_ns, unfinished)
+        figures, epoch = dict(card.get("figures") or {}), int(card.get("epoch", 0))
+    except (CheckpointError, TypeError, ValueError, OverflowError) as error:
+        problem = str(error) if isinstance(error, CheckpointError) else f"{file}: its card cannot be read ({error}); train it again"
+        return RunInfo(level, path.name, path, 0, {}, problem, written_ns, unfinished, has_model=False)
+    return RunInfo(level, path.name, path, epoch, figures, "", written_ns, unfinished)
 
 
 def _unfinished(run: Path) -> str:
@@ -140,7 +144,7 @@ def _unfinished(run: Path) -> str:
             state, settings = cast("dict[str, Any]", card["state"]), cast("dict[str, Any]", card["settings"])
             epoch, epochs, patience = int(state["epoch"]), int(settings["epochs"]), int(settings["patience"])
             early = bool(patience) and epoch - int(state["best_epoch"]) >= patience
-        except (CheckpointError, KeyError, TypeError, ValueError):
+        except (CheckpointError, KeyError, TypeError, ValueError, OverflowError):
             continue
         return "" if epoch >= epochs or early else f"epoch {epoch} of {epochs} so far"
     return ""
@@ -185,7 +189,7 @@ def write_policy(folder: Path, levels: Mapping[Level, Path], profile: GameProfil
 def read_policy(folder: Path) -> tuple[dict[str, Any], GameProfile]:
     """A bundle's card and profile. Raises CheckpointError when it is not a whole bundle."""
     try:
-        card = json.loads((folder / POLICY_CARD).read_text("utf-8"))
+        card = from_json((folder / POLICY_CARD).read_text("utf-8"))
         profile = GameProfile.model_validate_json((folder / "profile.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{folder}: not a policy bundle ({error}); train all three levels, or name another folder") from error
@@ -245,7 +249,8 @@ def resolve_policy(workspace: Path, name: str = "") -> Path:
         if inside.is_dir():
             return inside
         known = ", ".join(p.name for p in list_policies(workspace)) or "none yet"
-        raise CheckpointError(f"policy {wanted}: no such bundle; known: {known}")
+        remedy = "; it is promoted and its folder is gone: promote another with secondseat models promote NAME" if promoted else ""
+        raise CheckpointError(f"policy {wanted}: no such bundle; known: {known}{remedy}")
     policies = [p for p in list_policies(workspace) if not p.problem]
     if not policies:
         raise CheckpointError(f"{models_dir(workspace)}: no policy yet; record some play and run: secondseat train all")
@@ -254,15 +259,17 @@ def resolve_policy(workspace: Path, name: str = "") -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Flier:
-    """The policy that flies when none is named (empty: none is there), and the newest that is newer than it (empty: it is)."""
+    """The policy that flies when none is named (empty: none is there), and the newest that is newer than it (empty: it is). ``problem``:
+    why the promoted one cannot fly; nothing flies then until another is promoted."""
 
     name: str = ""
     promoted: bool = False
     newer: str = ""
+    problem: str = ""
 
 
 def flier(workspace: Path) -> Flier:
-    """Who would fly. Raises CheckpointError when what was promoted cannot be read."""
+    """Who would fly. Raises CheckpointError when the disk does not give what was promoted."""
     return flier_of(list_policies(workspace), promoted_name(workspace))
 
 
@@ -274,11 +281,12 @@ def flier_of(policies: Sequence[PolicyInfo], promoted: str = "") -> Flier:
     if chosen is None and not promoted:
         return Flier(newest.name) if newest is not None else Flier()
     name, created = (chosen.name, chosen.created) if chosen is not None else (promoted, "")
-    return Flier(name, True, newest.name if newest is not None and newest.name != name and newest.created > created else "")
+    newer = newest.name if newest is not None and newest.name != name and newest.created > created else ""
+    return Flier(name, True, newer, "its folder is gone" if chosen is None else chosen.problem)
 
 
 def promoted_name(workspace: Path) -> str:
-    """The promoted policy's name, or empty."""
+    """The promoted policy's name, or empty. Raises CheckpointError when the disk does not give it."""
     history = _history(workspace)
     return history[-1] if history else ""
 
@@ -308,12 +316,17 @@ def promote(workspace: Path, name: str) -> str:
 
 
 def rollback(workspace: Path) -> str:
-    """Let the policy before the promoted one fly again; its name. Raises CheckpointError when there is none before."""
-    history = _history(workspace)
-    if len(history) < 2:
+    """Let the policy before the promoted one fly again, the last of which the folder is there; its name. Raises CheckpointError when there
+    is none."""
+    before = _history(workspace)[:-1]
+    if not before:
         raise CheckpointError("models rollback: nothing was promoted before the present policy; promote another one by name")
-    _write_history(workspace, history[:-1])
-    return history[-2]
+    while before and not (models_dir(workspace) / "policies" / before[-1]).is_dir():
+        before.pop()
+    if not before:
+        raise CheckpointError("models rollback: the folders of all that were promoted before are gone; promote another one by name")
+    _write_history(workspace, before)
+    return before[-1]
 
 
 def _policy_info(folder: Path, promoted: bool) -> PolicyInfo:
@@ -321,27 +334,38 @@ def _policy_info(folder: Path, promoted: bool) -> PolicyInfo:
         card, profile = read_policy(folder)
         for level in LEVELS:
             read_card(folder / level)
-    except CheckpointError as error:
-        return PolicyInfo(folder.name, folder, "", "", promoted, {}, str(error))
-    figures = card.get("figures")
-    return PolicyInfo(
-        folder.name, folder, profile.name, str(card.get("created", "")), promoted, dict(cast("dict[str, Any]", figures) if figures else {})
-    )
+        figures = dict(card.get("figures") or {})
+    except (CheckpointError, TypeError, ValueError) as error:
+        problem = str(error) if isinstance(error, CheckpointError) else f"{folder / POLICY_CARD}: it cannot be read ({error}); train again"
+        return PolicyInfo(folder.name, folder, "", "", promoted, {}, problem)
+    return PolicyInfo(folder.name, folder, profile.name, str(card.get("created", "")), promoted, figures)
 
 
 def _history(workspace: Path) -> list[str]:
+    """The policies that were promoted, the newest last. A file that does not name them is set aside and told of: then none were."""
     file = models_dir(workspace) / PROMOTED
-    if not file.is_file():
-        return []
     try:
-        names = cast("dict[str, Any]", json.loads(file.read_text("utf-8")))["history"]
-        return [str(n) for n in cast("list[Any]", names)]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        kept = file.with_name(f"{PROMOTED}.corrupt")
-        shutil.copyfile(file, kept)
-        raise CheckpointError(
-            f"{file}: not readable ({error}); a copy is kept as {kept.name}; delete it and promote a policy again"
-        ) from error
+        names = from_json(file.read_text("utf-8"))["history"]
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in cast("list[Any]", names)):
+            raise TypeError("its history is no list of names")
+        return cast("list[str]", names)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CheckpointError(f"{file}: {error.strerror or error}; see that it can be read") from error
+    except (ValueError, LookupError, TypeError) as error:
+        _set_history_aside(file, error)
+        return []
+
+
+def _set_history_aside(file: Path, problem: Exception) -> None:
+    try:
+        where = f"is kept as {set_aside(file).name}"
+    except FileNotFoundError:  # another process was faster, and has told of it
+        return
+    except OSError as error:
+        where = f"could not be set aside ({error.strerror or error})"
+    log.warning("%s cannot be read (%s) and %s: no policy is promoted now; secondseat models promote NAME does it", file, problem, where)
 
 
 def _write_history(workspace: Path, history: list[str]) -> None:

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from data.files import from_json
+
 _ENVIRONMENT: Final = {
     "YOLO_OFFLINE": "1",
     "YOLO_AUTOINSTALL": "false",
@@ -67,7 +69,7 @@ def _prepare_settings(folder: Path) -> None:
         known: dict[str, Any] = {}
         if path.exists():
             try:
-                known = json.loads(path.read_text(encoding="utf-8"))
+                known = from_json(path.read_text(encoding="utf-8"))
             except ValueError:
                 known = {}
         if any(known.get(switch, True) for switch in _SWITCHES):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
 
+from data.files import from_json
 from data.profile import ARENA_PROFILE
 from engine.scoreboard_figures import PlayKind
 from engine.scores import Interval, difference_interval, episodes_needed
@@ -132,8 +133,8 @@ def read_evaluations(workspace: Path) -> tuple[list[Kept], list[str]]:
     wrong: list[str] = []
     for path in sorted((workspace / FOLDER).glob("*.json"), reverse=True):
         try:
-            found.append(_kept(path.stem, json.loads(path.read_bytes())))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            found.append(_kept(path.stem, from_json(path.read_bytes())))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
             wrong.append(f"{path.name}: cannot be read ({type(error).__name__}: {error})")
     return found, wrong
 
@@ -248,4 +249,7 @@ def _judged(name: str, values: dict[str, Any]) -> Kept:
 
 
 def _interval(value: dict[str, Any]) -> Interval:
-    return Interval(float(value["value"]), float(value["low"]), float(value["high"]), int(value["n"]))
+    found = Interval(float(value["value"]), float(value["low"]), float(value["high"]), int(value["n"]))
+    if not math.isfinite(found.value) or math.isnan(found.low) or math.isnan(found.high):  # of one episode the ends are infinite
+        raise ValueError(f"{found.value} [{found.low}, {found.high}] is no score")
+    return found

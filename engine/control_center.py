@@ -93,7 +93,7 @@ class ControlCenter:
         """How long ending may take when nobody says otherwise: most of it is for jobs to save."""
         self._hurry = False
         self._keep_jobs = False
-        self._last_problem = self._repairing = ""
+        self._last_problem = self._repairing = self._failure = ""
         self._state = EngineState(workspace=str(self.workspace.root), started_s=time.time(), pid=os.getpid(), version=own_version())
         self._lag_ms = Spread(600)
         self._kept = (0, 0)
@@ -114,12 +114,17 @@ class ControlCenter:
         self._thread.start()
 
     def wait_ready(self, timeout_s: float = 20.0) -> bool:
-        """Whether it is up in time. A session that is repaired first takes as long as it is long: that time does not count."""
+        """Whether it is up in time. A session that is repaired first takes as long as it is long: that time does not count.
+
+        Raises EngineError when it has ended instead.
+        """
         until_s = time.monotonic() + timeout_s
         while not self._ready.wait(0.1):
             now_s = time.monotonic()
             until_s = now_s + timeout_s if self._repairing else until_s
-            if now_s > until_s or self._ended.is_set():
+            if self._ended.is_set():
+                raise EngineError(f"it ended by itself: {self._failure}; {self.workspace.logs / 'secondseat.log'} says more")
+            if now_s > until_s:
                 return False
         return True
 
@@ -205,7 +210,8 @@ class ControlCenter:
     def _run_loop(self) -> None:
         try:
             asyncio.run(self._main())
-        except Exception:
+        except Exception as error:
+            self._failure = f"{type(error).__name__}: {error}"
             log.exception("the engine ended on an error")
         finally:
             self._ended.set()
@@ -265,8 +271,11 @@ class ControlCenter:
             log.error("looking after what runs failed, and is tried again: %s", text, exc_info=error)
 
     def count_kept(self) -> None:
-        """Count anew what the workspace holds; it reads the disk."""
-        self._kept = count_kept(self.workspace.root)
+        """Count anew what the workspace holds; it reads the disk. What cannot be counted is told of: it is no reason to end."""
+        try:
+            self._kept = count_kept(self.workspace.root)
+        except Exception as error:
+            log.error("what the workspace holds cannot be counted: %s", error, exc_info=error)
 
     def _start_hotkeys(self) -> None:
         from engine.input.hotkeys import Hotkeys

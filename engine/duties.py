@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from data.files import write_json
+from data.files import from_json, write_json
 from engine.restore import restored
 from engine.source_spec import SourceSpec
 
@@ -29,7 +28,7 @@ class Duties:
     def take(path: Path) -> Duties:
         """Read the file and remove it: a hand-over happens once. Raises DutiesError."""
         try:
-            duties = restored(Duties, json.loads(path.read_text(encoding="utf-8")))
+            duties = restored(Duties, from_json(path.read_text(encoding="utf-8")))
             path.unlink()
         except (OSError, ValueError) as error:
             raise DutiesError(f"{path}: no hand-over can be read from it ({error})") from error

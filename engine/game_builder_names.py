@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, cast
 
+from data.files import from_json
 from data.profile import ObjectClass
 from engine.game_builder import DraftError, classes_of_names
 
@@ -54,7 +54,7 @@ def _of_yaml(path: Path, text: str) -> list[str]:
 
 def _of_card(path: Path, text: str) -> list[str]:
     try:
-        raw: Any = json.loads(text)
+        raw: Any = from_json(text)
     except ValueError as error:
         raise DraftError(f"{path} is not JSON: {error}") from error
     classes: Any = cast("dict[str, Any]", raw).get("classes") if isinstance(raw, dict) else None

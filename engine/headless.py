@@ -97,7 +97,11 @@ def run_headless(
     try:
         console.enter_context(console_end(told.set))
         center.start()
-        if not center.wait_ready():
+        try:
+            up = center.wait_ready()
+        except EngineError as error:
+            raise EngineError(f"the engine did not start: {error}") from error
+        if not up:
             raise EngineError("the engine did not start within 20 s; see logs/secondseat.log in the workspace")
         follow = _Follow(center, say, every_s, on_state, ring if settings.recorder.notice == "bell" else None)
         reason = _carry_out(center, plan, say, told, follow) or (f"{signal_name} was received" if signal_name else "")

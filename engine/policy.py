@@ -7,9 +7,11 @@ same thread. Nothing is remembered of past actions but when each input was last 
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,10 +22,16 @@ from data.features import (
     I64,
     LAGS_S,
     UNKNOWN_MODE,
+    Feature,
     Normaliser,
+    context_features,
     past_cursors,
+    set_context_features,
+    set_features,
     set_inputs,
+    slot_features,
     slot_inputs,
+    summary_features,
     summary_sequence,
     summary_vectors,
 )
@@ -74,6 +82,12 @@ class PolicySettings:
     click_pause_s: float = 0.25
     """After a click no new reach begins for so long: what it did must be seen first."""
 
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+                raise ValueError(f"play: {one.name} {value!r}; it is a number, 0 or more")
+
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
@@ -104,7 +118,7 @@ class Policy:
         self.rules = {name: PressRule(**{k: float(v) for k, v in rule.items()}) for name, rule in card["thresholds"].items()}
         self.holds = frozenset(card.get("holds", ()))
         self._chunk = Chunk(**card.get("chunk", {}))
-        self.normalisers = {level: _normalisers(found.card) for level, found in levels.items()}
+        self.normalisers = {level: _normalisers(level, found.card, profile) for level, found in levels.items()}
         self._past = Recent(profile, max(LAGS_S) + 0.2)
         self.reset()
 
@@ -315,8 +329,24 @@ def _refuse_other_rules(found: Checkpoint) -> None:
         raise CheckpointError(f"{found.path}: learnt by arena rules {made}, here they are {RULES_VERSION}; record anew and train it again")
 
 
-def _normalisers(card: dict[str, Any]) -> dict[str, Normaliser]:
-    return {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
+def _normalisers(level: str, card: dict[str, Any], profile: GameProfile) -> dict[str, Normaliser]:
+    """Of a level's inputs. Raises ValueError for one that would make numbers of features that are none."""
+    found = {name: Normaliser.from_json(values) for name, values in card["normaliser"].items()}
+    for name, features in _INPUTS[level].items():
+        one, wanted = found[name], len(features(profile))
+        if one.mean.shape != (wanted,) or one.std.shape != (wanted,):
+            raise ValueError(f"normaliser of {name}: {one.mean.shape} and {one.std.shape} for {wanted} features")
+        if not np.isfinite(one.mean).all() or not np.isfinite(one.std).all() or not (one.std > 0).all():
+            raise ValueError(f"normaliser of {name}: not finite, or a scale of 0")
+    return found
+
+
+_INPUTS: Final[dict[str, dict[str, Callable[[GameProfile], tuple[Feature, ...]]]]] = {
+    "strategist": {"summary": summary_features},
+    "tactician": {"tracks": set_features, "context": set_context_features},
+    "executor": {"slots": slot_features, "context": context_features},
+}
+"""The features of each input of each level."""
 
 
 __all__ = [

@@ -12,6 +12,7 @@ import socket
 from pathlib import Path
 from typing import Any, Final, cast
 
+from data.files import from_json
 from engine.endpoint import DEFAULT_NAME, RemoteError, endpoint_name, endpoint_path, endpoints, runtime_folder
 from engine.state import Picture
 from engine.wire import TOKEN_HEADER, VIEWER_HEADER, Hello, picture_from_wire
@@ -91,7 +92,7 @@ class Remote:
 
     def _json(self, method: str, url: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         try:
-            answer: Any = json.loads(self._bytes(method, url, body))
+            answer: Any = from_json(self._bytes(method, url, body))
         except ValueError as error:
             raise UnreachableError(self._nobody(error), error) from error
         if not isinstance(answer, dict):
@@ -132,7 +133,7 @@ class Remote:
     def _opened(self) -> http.client.HTTPConnection:
         if self.path.suffix != ".json":
             return _UnixConnection(self.path, self._timeout_s)
-        known: Any = json.loads(self.path.read_text(encoding="utf-8"))
+        known: Any = from_json(self.path.read_text(encoding="utf-8"))
         try:
             port, self._headers[TOKEN_HEADER] = int(known["port"]), str(known["token"])
         except (KeyError, TypeError) as error:
@@ -146,7 +147,7 @@ class Remote:
 
 def _told(data: bytes) -> str:
     with contextlib.suppress(ValueError):
-        answer: Any = json.loads(data)
+        answer: Any = from_json(data)
         if isinstance(answer, dict):
             return str(cast("dict[str, Any]", answer).get("error", ""))
     return ""

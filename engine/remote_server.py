@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import logging
 import os
 import secrets
@@ -19,6 +18,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from data.files import from_json
 from engine.endpoint import Place, endpoint_name
 from engine.runtime.service import TaskService
 from engine.state import EngineState, Picture
@@ -209,8 +209,8 @@ class _BadRequestError(Exception):
 async def _body(request: web.Request) -> dict[str, Any]:
     """The JSON object that was sent."""
     try:
-        value = json.loads(await request.read())
-    except (ValueError, RecursionError) as error:
+        value = from_json(await request.read())
+    except ValueError as error:
         raise _BadRequestError("the body is not JSON") from error
     if not isinstance(value, dict):
         raise _BadRequestError("the body is not a JSON object")

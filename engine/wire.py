@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final, cast
 
+from data.files import from_json
 from engine.restore import restored
 from engine.state import Picture
 
@@ -72,7 +73,7 @@ def picture_to_wire(picture: Picture) -> bytes:
 def picture_from_wire(data: bytes) -> Picture:
     """Raises ValueError when it is no picture."""
     about, _, rgb = data.partition(b"\n")
-    fields: Any = json.loads(about)
+    fields: Any = from_json(about)
     try:
         picture = restored(Picture, {**cast("dict[str, Any]", fields), "rgb": rgb})
     except TypeError as error:

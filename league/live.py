@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from data.files import replace_path
+from data.files import from_json, replace_path
 from data.locks import Identity, identity
 from league.matchmaking import MixRow, Role
 from league.ratings import Interval
@@ -134,14 +134,14 @@ def read_live(folder: Path) -> Live | None:
     try:
         if path.stat().st_size > MOST_BYTES:
             return None
-        told = json.loads(path.read_bytes())
+        told = from_json(path.read_bytes())
         process = Identity(**told["process"])
         state: Ending = told["state"]
         alive = state == "running" and identity(process.pid) == process
         if state == "running" and not alive:
             state = "cut off"
         return Live(progress_from_json(told["progress"]), state, str(told["why"]), process.pid if alive else 0, float(told["written_s"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -7,7 +7,6 @@ reset when the match began), ``counted``, ``learner``, ``branch``, ``asked``, ``
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from data.files import from_json
 from league.payoff import PayoffSettings, PayoffTable, Ticket, pair_scores
 from league.ratings import Counts, Elo, EloSettings, Interval, bradley_terry
 from league.skill import Ranking, ranking_of
@@ -190,7 +190,7 @@ def read_best_responses(path: Path) -> dict[str, dict[str, Any]]:
     something else, OSError."""
     if not path.is_file():
         return {}
-    told = json.loads(path.read_bytes())
+    told = from_json(path.read_bytes())
     try:
         for main, one in told.items():
             numbers = [*Interval(**one["after"]), *Interval(**one["before"]), one["frames"], one["main_frames"]]

@@ -6,7 +6,6 @@ What is torn or missing in one leaves figures out and hides none of the others.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, Final, Literal, cast
 
 import numpy as np
 
+from data.files import from_json
 from league.live import Ending, LeagueProgress, PlayerView, read_live
 from league.matchmaking import MixRow
 from league.ratings import Interval
@@ -212,8 +212,8 @@ def metrics_rows(path: Path, most_bytes: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for line in lines:
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
+            row = from_json(line)
+        except ValueError:
             continue
         if isinstance(row, dict):
             rows.append(cast("dict[str, Any]", row))
@@ -246,8 +246,8 @@ def _object(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _MOST_BYTES:
             return {}
-        told = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        told = from_json(path.read_bytes())
+    except (OSError, ValueError):
         return {}
     return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
 

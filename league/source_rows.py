@@ -8,7 +8,6 @@ where a step says so or where the count of steps falls.
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from typing import IO, Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from data.files import from_json
 from league.codec import HEADS
 from league.outcomes import outcome_of
 from league.projection import NotANumber, number, read_action, read_observation
@@ -92,8 +92,8 @@ def lines_of(path: Path, dropped: Counter[str], notes: list[str]) -> Iterator[Ma
             if not line.strip():
                 continue
             try:
-                value = json.loads(line)
-            except (ValueError, RecursionError):
+                value = from_json(line)
+            except ValueError:
                 dropped["lines that are no JSON" if line.endswith(b"\n") else "a last line cut off"] += 1
                 continue
             if isinstance(value, dict):

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from data import checkpoint
 from data.checkpoint import CARD_VERSION, CheckpointError
-from data.files import replace_path, set_aside, sync_folder, write_whole
+from data.files import from_json, replace_path, set_aside, sync_folder, write_whole
 from data.locks import only_one
 from league.imitate import made_for
 
@@ -126,8 +126,8 @@ def read_journal(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     torn = False
     for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
+            row = from_json(line)
+        except ValueError:
             row = None
         if isinstance(row, dict):
             rows.append(row)
@@ -168,10 +168,10 @@ def read_state(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST_STATE_BYTES:
             raise StoreError(f"{path.name}: larger than any league's state; it is none of ours")
-        told = json.loads(path.read_bytes())
+        told = from_json(path.read_bytes())
     except OSError as error:
         raise StoreError(f"{path.name}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise StoreError(f"{path.name}: torn ({error})") from error
     if not isinstance(told, dict) or "format" not in told:
         raise StoreError(f"{path.name}: no league's state")

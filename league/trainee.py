@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.checkpoint import CheckpointError
-from data.files import write_json
+from data.files import from_json, write_json
 from league import replay as replays
 from league.league_run import LeagueRun
 from league.learner import LeagueLearner
@@ -98,7 +97,7 @@ class Trainee:
     def restore(self, folder: Path, *, worlds: bool) -> None:
         """Go on from what ``save`` wrote; without ``worlds`` its matches begin anew. Raises StoreError when it does not fit."""
         try:
-            card = json.loads((folder / _CARD).read_bytes())
+            card = from_json((folder / _CARD).read_bytes())
             self.learner.restore(folder / _LEARNER)
             self.replay = replays.restore(folder / _REPLAY)
             if worlds:

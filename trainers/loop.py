@@ -145,6 +145,8 @@ def fit(
     if precision.dtype is not None:
         notes.append(f"mixed precision: {str(precision.dtype).removeprefix('torch.')} on {torch.cuda.get_device_name()}")
     log = RunLog(run_dir, state.epoch, state.step) if settings.checkpoints else None
+    if log and log.unreadable:
+        notes.append(f"{run_dir / 'metrics.jsonl'}: lines that cannot be read are passed over ({log.unreadable}): its curves have a gap")
     for note in notes:
         report(Progress("note", 0.0, message=note, run_dir=str(run_dir)))
     began_s, first_epoch, interrupted = time.monotonic(), state.epoch, False

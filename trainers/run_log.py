@@ -7,20 +7,25 @@ import time
 from pathlib import Path
 from typing import Any
 
+from data.files import from_json
+
 Figures = dict[str, float]
 
 
 class RunLog:
     """metrics.jsonl and TensorBoard's event file. Lines of epochs that a resumed run repeats are cut off first, and its events are purged:
-    TensorBoard shows no step twice."""
+    TensorBoard shows no step twice. ``unreadable``: the lines of the run so far that were no such lines, and are dropped."""
 
     def __init__(self, run_dir: Path, done_epochs: int, done_steps: int = 0) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         path = run_dir / "metrics.jsonl"
+        self.unreadable = 0
         if path.is_file():
-            kept = [line for line in path.read_text("utf-8").splitlines() if _epoch_of(line) <= done_epochs]
-            path.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+            lines = [(line, _epoch_of(line)) for line in path.read_bytes().splitlines(keepends=True)]
+            path.write_bytes(b"".join(line.rstrip() + b"\n" for line, epoch in lines if epoch is not None and epoch <= done_epochs))
+            # Half a last line is what a run leaves that was killed.
+            self.unreadable = sum(epoch is None and line.endswith(b"\n") for line, epoch in lines)
         self._epochs_done = done_epochs
         self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
         self._board = SummaryWriter(str(run_dir), purge_step=done_steps + 1 if done_steps else None)
@@ -49,8 +54,8 @@ class RunLog:
         self._file.write(json.dumps({**line, "time_s": round(time.time(), 1)}) + "\n")
 
 
-def _epoch_of(line: str) -> int:
+def _epoch_of(line: bytes) -> int | None:
     try:
-        return int(json.loads(line)["epoch"])
-    except (ValueError, KeyError, TypeError):
-        return 1 << 30
+        return int(from_json(line)["epoch"])
+    except (ValueError, LookupError, TypeError, OverflowError):
+        return None

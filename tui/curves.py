@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from array import array
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, cast
 
+from data.files import from_json
 from tui.tail import Tail
 
 METRICS_NAME: Final = "metrics.jsonl"
@@ -94,7 +94,7 @@ class RunCurves:
             if self._card_seen == (stat.st_mtime_ns, stat.st_size):
                 return False
             self._card_seen = (stat.st_mtime_ns, stat.st_size)
-            card: Any = json.loads(path.read_bytes())
+            card: Any = from_json(path.read_bytes())
         except (OSError, ValueError):
             return False
         self.card = _card_figures(cast("dict[str, Any]", card)) if isinstance(card, dict) else {}
@@ -104,7 +104,7 @@ class RunCurves:
         if not line.strip():
             return
         try:
-            row: Any = json.loads(line)
+            row: Any = from_json(line)
         except ValueError:
             row = None
         if not isinstance(row, dict):

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
+from data.files import from_json
+
 FILE_NAME: Final = "face.json"
 
 
@@ -36,7 +38,7 @@ class Memory:
             self._set_aside(path, str(error))
             return
         try:
-            values: object = json.loads(text)
+            values: object = from_json(text)
         except ValueError as error:
             self._set_aside(path, str(error))
             return

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rich.text import Text
 
+from data.text import printable
 from engine.state import Picture
 from tui.halfblock import Depth, Place, depth_of, encode, place, placed, shrink
 from tui.overlay import Colour, cross, frame
-from tui.panes.log import printable
 from tui.terminal_bytes import cost, sent
 
 if TYPE_CHECKING:

@@ -15,6 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from data.text import printable_lines
+from tui.commands.invocation import say_error
+
 if TYPE_CHECKING:
     from data.settings import Settings
     from tui.app import SecondseatApp
@@ -61,7 +64,7 @@ def run_app(
     """
     reason = why_not_here()
     if reason:
-        print(f"secondseat: {reason}; use the command line instead: secondseat --help", file=sys.stderr)
+        say_error(f"{reason}; use the command line instead: secondseat --help")
         return 2
 
     from engine.runtime import stdio
@@ -108,13 +111,13 @@ def run_app(
 def _last_words(app: SecondseatApp | None, problem: str, left_behind: list[str], log_path: Path) -> None:
     """What is to be said of the end, now that the terminal is the person's again."""
     if problem:
-        print(f"secondseat: the face ended on an error: {problem}; details are in {log_path}", file=sys.stderr)
+        say_error(f"the face ended on an error: {problem}; details are in {log_path}")
     elif app is not None and app.farewell:
-        print(f"secondseat: {app.farewell}", flush=True)
+        print(f"secondseat: {printable_lines(app.farewell)}", flush=True)
     if app is not None and app.left_undone:
-        print(f"secondseat: {app.left_undone}", file=sys.stderr)
+        say_error(app.left_undone)
     if left_behind:
-        print(f"secondseat: would not stop: {', '.join(left_behind)}", file=sys.stderr)
+        say_error(f"would not stop: {', '.join(left_behind)}")
 
 
 def _discard(_: object) -> None:

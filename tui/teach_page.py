@@ -7,7 +7,6 @@ nothing from elsewhere and works offline. Every change of boxes names the revisi
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Final, cast
 
 from aiohttp import web
 
+from data.files import from_json
 from engine.teach import STATES, Picture, Stale, TeachError, TeachProject, boxes_of_json
 from tui.web_door import COOKIE, HEADERS, Door
 from tui.web_serving import refused, serve
@@ -118,8 +118,8 @@ class TeachPage:
         if request.content_type != "application/json":
             raise ValueError("send JSON")
         try:
-            raw: Any = json.loads(await request.text())
-        except RecursionError as error:
+            raw: Any = from_json(await request.text())
+        except ValueError as error:
             raise ValueError("this is not the page's JSON") from error
         if not isinstance(raw, dict):
             raise TypeError("send an object")

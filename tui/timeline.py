@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.labels import ModeStretch
+from data.text import printable
 from data.vocabulary import MODES, Mode
 from tui.moments import moment
 
@@ -168,7 +169,7 @@ def _stretches(kind: Kind, name: str, bounds: Sequence[tuple[int, int]], words: 
     firsts = np.flatnonzero((codes >= 0) & (np.diff(at, prepend=-1) != 0)).tolist()
     for first, end in zip(firsts, [*firsts[1:], view.columns], strict=True):
         length = min(end, first + int(np.argmax(np.append(codes[first:end] < 0, True)))) - first
-        word = texts[int(codes[first])]
+        word = printable(texts[int(codes[first])])
         cells[first : first + min(length, len(word))] = list(word[:length])
     return Row(kind, name, "".join(cells.tolist()), codes, starts)
 
@@ -193,12 +194,12 @@ def _presses(lane: Lane, view: View, looks: Looks) -> Row:
     share = covered(lane.starts_ns, lane.ends_ns, edges)
     seen = (share > 0) | (counts(lane.starts_ns, edges) > 0)
     height = np.where(seen, np.clip(np.ceil(share * 8), 1, 8), 0).astype(np.int64)
-    return Row("press", lane.name, _drawn(height, looks.blocks), np.where(seen, 0, -1), lane.starts_ns)
+    return Row("press", printable(lane.name), _drawn(height, looks.blocks), np.where(seen, 0, -1), lane.starts_ns)
 
 
 def _clicks(lane: Lane, view: View, looks: Looks) -> Row:
     number = np.clip(counts(lane.starts_ns, view.edges()), 0, 3)
-    name = lane.name.replace("mouse_", "") + " click"
+    name = printable(lane.name.replace("mouse_", "")) + " click"
     return Row("press", name, _drawn(number, f" {looks.clicks}"), np.where(number > 0, 1, -1), lane.starts_ns)
 
 

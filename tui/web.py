@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Final, cast
 
 from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 
+from data.files import from_json
 from tui.web_child import NoFace, WebChild
 from tui.web_door import COOKIE, HEADERS, Door
 from tui.web_serving import refused, serve
@@ -145,8 +145,8 @@ def _take(child: WebChild, message: WSMessage) -> None:
     if message.type is not WSMsgType.TEXT:
         return
     try:
-        envelope: object = json.loads(message.data)
-    except (ValueError, RecursionError):
+        envelope: object = from_json(message.data)
+    except ValueError:
         return
     kind, value = cast("list[Any]", [*envelope, None, None])[:2] if isinstance(envelope, list) else (None, None)
     if kind == "stdin" and isinstance(value, str):

@@ -7,6 +7,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from data.files import from_json
+
 _LENGTH: Final = struct.Struct(">I")
 
 MAX_MESSAGE_BYTES: Final = 1 << 20
@@ -95,7 +97,7 @@ class Decoder:
             body = bytes(self._buffer[_LENGTH.size : _LENGTH.size + size])
             del self._buffer[: _LENGTH.size + size]
             try:
-                message: Any = json.loads(body)
+                message: Any = from_json(body)
             except ValueError:
                 self.bad_messages += 1
                 continue

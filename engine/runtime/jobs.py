@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from data.files import write_json
+from data.files import from_json, write_json
 from data.locks import Identity, identity
 from engine.platforms.processes import ask_to_end, creation_flags
 from engine.restore import restored
@@ -206,7 +206,7 @@ class JobRunner:
         """Take up jobs that an earlier engine started and nobody looks after: those that run, and those that have ended since."""
         for path in sorted(self._folder.glob("*/job.json")):
             try:
-                known = json.loads(path.read_text(encoding="utf-8"))
+                known = from_json(path.read_text(encoding="utf-8"))
                 state = JobState(str(known["id"]), str(known["kind"]), str(known["title"]), "running")
                 job = _Job(state, path.parent, _from_json(known["process"]), dict(known["arguments"]))
                 ended, queued = str(known["ended"]), known.get("queued") is True

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from data.files import from_json
 from data.progress import Progress, Report, ignore
 
 
@@ -74,7 +75,7 @@ def last_line(path: Path, limit_bytes: int = 8192) -> dict[str, Any]:
         return {}
     for line in reversed(lines):
         try:
-            value = json.loads(line)
+            value = from_json(line)
         except ValueError:
             continue
         if isinstance(value, dict):

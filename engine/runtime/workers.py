@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from typing import Any
 
 
 @contextmanager
-def worker_processes(count: int, begin: Callable[..., object] | None = None, told: tuple[Any, ...] = ()) -> Iterator[ProcessPoolExecutor]:
+def worker_processes(count: int, begin: Callable[..., object] | None = None, told: tuple[Any, ...] = ()) -> Generator[ProcessPoolExecutor]:
     """``count`` freshly started processes, each after ``begin(*told)``; terminated at the end of the block, however that is left.
 
     Raises RuntimeError when one of them was ended from outside: its work is lost, and would be waited for for ever.
     """
     before = {*active_children()}
-    pool = ProcessPoolExecutor(count, get_context("spawn"), begin, told)
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=begin, initargs=told)
     try:
         yield pool
     except BrokenProcessPool as error:

@@ -28,6 +28,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from data.files import from_json
 from league.arena.world import FIELD_NAMES, WorldState
 
 PROTOCOL_VERSION: Final = 1
@@ -157,7 +158,7 @@ class TruthServer:
         client.incoming[:] = rest
         found: list[Message] = []
         for line in lines:
-            message = json.loads(line)
+            message = from_json(line)
             if not isinstance(message, dict):
                 raise ValueError("not an object")  # noqa: TRY004  (one kind of error for all bad lines)
             if not client.trusted:
@@ -214,7 +215,7 @@ def _connect(path: Path, timeout_s: float) -> socket.socket:
             connection.close()
             raise
         return connection
-    address = json.loads(path.read_text(encoding="utf-8"))
+    address = from_json(path.read_text(encoding="utf-8"))
     greeting = json.dumps({"token": address["token"]}).encode() + b"\n"
     connection = socket.create_connection(("127.0.0.1", int(address["port"])), timeout_s)
     try:
@@ -312,7 +313,7 @@ class TruthClient:
         *lines, rest = bytes(self._incoming).split(b"\n")
         self._incoming[:] = rest
         for line in lines:
-            self._sort(json.loads(line))
+            self._sort(from_json(line))
 
     def _check(self) -> None:
         if self._gone:

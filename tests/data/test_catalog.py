@@ -12,6 +12,8 @@ import pytest
 from data.catalog import SessionNotFound, find, list_sessions
 from tests.support.sessions import new_writer, write_session
 
+PLAY = b'{"version": 1, "state": "saved", "kind": "play", "profile": {"name": "a"}, '
+
 
 def test_every_session_is_told_with_its_figures(tmp_path: Path) -> None:
     folder = write_session(tmp_path, 30)
@@ -40,7 +42,16 @@ def test_a_workspace_without_sessions_has_none(tmp_path: Path) -> None:
         (b'{"version": 1, "sta', "not whole JSON"),
         (b'{"version": 1, "state": "odd"}', "state 'odd'"),
         (b'{"version": 1, "state": "saved", "counts": 5}', "counts is not an object"),
-        (b'{"version": 1, "state": "saved", "kind": "play", "profile": {"name": "a"}, "duration_s": [1]}', ""),
+        (PLAY + b'"duration_s": [1]}', ""),
+        (PLAY + b'"duration_s": NaN}', "duration_s nan"),
+        (PLAY + b'"duration_s": 1e999}', "duration_s inf"),
+        (PLAY + b'"duration_s": -1}', "duration_s -1.0"),
+        (PLAY + b'"counts": {"steps": Infinity}}', "infinity"),
+        (
+            PLAY + b'"duration_s": ' + b"9" * 400 + b"}",
+            "not whole JSON",
+        ),
+        (b"[" * 100_000, "not whole JSON"),
         (b'{"version": 999}', "newer version"),
         (None, "has no metadata.json"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +67,22 @@ def test_junk_and_a_newer_version_are_refused(tmp_path: Path) -> None:
         load(tmp_path / "new")
 
 
+@pytest.mark.parametrize("version", ["x", None, [1]])
+def test_a_card_of_no_version_is_torn(version: Any, tmp_path: Path) -> None:
+    save(tmp_path / "odd", TENSORS, {**card(), "card_version": version})
+    with pytest.raises(TornCheckpoint, match=r"odd.safetensors: its card_version"):
+        load(tmp_path / "odd")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"card_version": ' + "9" * 400 + "}", '{"card_version": Infinity}'])
+def test_a_card_that_is_no_card_is_torn(text: str, tmp_path: Path) -> None:
+    from safetensors.numpy import save as to_bytes
+
+    (tmp_path / "odd.safetensors").write_bytes(to_bytes(dict(TENSORS), {"card": text}))
+    with pytest.raises(TornCheckpoint, match=r"odd.safetensors"):
+        load(tmp_path / "odd")
+
+
 def test_mismatches_are_named(tmp_path: Path) -> None:
     save(tmp_path / "m", TENSORS, {**card(), "feature_version": 0})
     found = load(tmp_path / "m")
@@ -76,6 +93,24 @@ def test_mismatches_are_named(tmp_path: Path) -> None:
     other = ARENA_PROFILE.model_copy(update={"keys": ("w", "a")})
     with pytest.raises(CheckpointError, match="keys: made with"):
         refuse_mismatch(found, other)
+
+
+def test_the_same_classes_with_another_meaning_do_not_fit(tmp_path: Path) -> None:
+    """Their shapes are the same, and every number would mean something else."""
+    save(tmp_path / "m", TENSORS, card())
+    found = load(tmp_path / "m")
+    refuse_mismatch(found, ARENA_PROFILE)
+    kinds = list(ARENA_PROFILE.classes)
+    place = next(i for i, kind in enumerate(kinds) if kind.name == "mender")
+    kinds[place] = kinds[place].model_copy(update={"role": "loot"})
+    changes = (
+        ({"classes": tuple(kinds)}, r"mender \(enemy\).*mender \(loot\)"),
+        ({"threat_range": 0.9}, "threat_range"),
+        ({"low_hp": 0.9}, "low_hp"),
+    )
+    for change, told in changes:
+        with pytest.raises(CheckpointError, match=told):
+            refuse_mismatch(found, ARENA_PROFILE.model_copy(update=change))
 
 
 def test_a_level_with_another_network_does_not_fit(tmp_path: Path) -> None:

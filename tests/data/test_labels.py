@@ -210,6 +210,9 @@ def test_mode_target_and_words_are_said_apart(tmp_path: Path) -> None:
         say(tmp_path, 0, 5, target=pointed, no_target=True)
     with pytest.raises(ValueError, match="a label needs a stretch"):
         say(tmp_path, 5, 5, mode="FIGHT")
+    for words, why in (("\x1b[31mred\a", "a control character"), ("\udcff", "no UTF-8 text")):
+        with pytest.raises(ValueError, match=f"the description cannot be kept: it (has|is) {why}"):
+            say(tmp_path, 0, 5, description=words)
 
 
 def test_a_target_that_a_person_said_is_what_is_learnt_whatever_its_id(tmp_path: Path) -> None:

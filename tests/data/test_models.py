@@ -194,10 +194,56 @@ def test_a_policy_knows_what_its_levels_were_trained_with(tmp_path: Path) -> Non
         trained_with(folder)
 
 
-def test_a_corrupt_promotion_file_is_kept_and_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"", b"[", b"[]", b"7", bytes(64), b"\xff", b'{"history": "one"}', b'{"history": [["one"]]}', b"{}"])
+def test_a_torn_promotion_file_is_set_aside_and_told_of_once(content: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     bundle(tmp_path, "one")
     file = models_dir(tmp_path) / "promoted.json"
-    file.write_text("[")
-    with pytest.raises(CheckpointError, match=r"promoted\.json"):
-        promoted_name(tmp_path)
-    assert (models_dir(tmp_path) / "promoted.json.corrupt").read_text() == "["
+    file.write_bytes(content)
+    assert flier(tmp_path) == Flier("one")
+    assert resolve_policy(tmp_path).name == "one"
+    assert (models_dir(tmp_path) / "promoted.json.corrupt").read_bytes() == content
+    (told,) = caplog.messages
+    assert told.startswith(f"{file} cannot be read (")
+    assert told.endswith("is kept as promoted.json.corrupt: no policy is promoted now; secondseat models promote NAME does it")
+    with pytest.raises(CheckpointError, match="nothing was promoted before"):
+        rollback(tmp_path)
+    assert promote(tmp_path, "one") == promoted_name(tmp_path) == "one"
+
+
+def test_a_torn_promotion_file_that_cannot_be_set_aside_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(path: Path) -> Path:
+        raise OSError(30, "Read-only file system")
+
+    bundle(tmp_path, "one")
+    (models_dir(tmp_path) / "promoted.json").write_bytes(b"")
+    monkeypatch.setattr("data.models.set_aside", refuse)
+    assert promoted_name(tmp_path) == ""
+    assert "could not be set aside (Read-only file system): no policy is promoted now" in caplog.text
+
+
+def test_a_promoted_policy_that_is_gone_or_broken_flies_no_more(tmp_path: Path) -> None:
+    for name, created in (("old", "2026-11-27T10:00:00Z"), ("new", "2026-11-28T10:00:00Z")):
+        card = bundle(tmp_path, name) / "policy.json"
+        card.write_text(json.dumps({**json.loads(card.read_text()), "created": created}))
+        promote(tmp_path, name)
+    (models_dir(tmp_path) / "policies" / "new" / "policy.json").write_bytes(b"")
+    assert "not a policy bundle" in flier(tmp_path).problem
+    shutil.rmtree(models_dir(tmp_path) / "policies" / "new")
+    assert flier(tmp_path) == Flier("new", True, "old", "its folder is gone")
+    with pytest.raises(CheckpointError, match=r"policy new: no such bundle; known: old; .* promote another with secondseat models promote"):
+        resolve_policy(tmp_path)
+
+
+def test_rollback_passes_over_policies_that_are_gone(tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        bundle(tmp_path, name)
+        promote(tmp_path, name)
+    shutil.rmtree(models_dir(tmp_path) / "policies" / "two")
+    assert rollback(tmp_path) == promoted_name(tmp_path) == "one"
+    promote(tmp_path, "three")
+    shutil.rmtree(models_dir(tmp_path) / "policies" / "one")
+    with pytest.raises(CheckpointError, match="the folders of all that were promoted before are gone"):
+        rollback(tmp_path)
+    assert promoted_name(tmp_path) == "three"

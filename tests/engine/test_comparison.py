@@ -36,6 +36,20 @@ def kept(workspace: Path, made: Evaluation) -> Kept:
     return next(k for k in read_evaluations(workspace)[0] if k.id == path.stem)
 
 
+@pytest.mark.parametrize("value", ["9" * 400, "NaN", "1e999", "[" * 50_000])
+def test_one_strange_evaluation_hides_no_other(value: str, tmp_path: Path) -> None:
+    good = kept(tmp_path, evaluation("good", 1.0))
+    path = tmp_path / "logs" / "evaluations" / "20200101T000000Z_odd.json"
+    text = (path.parent / f"{good.id}.json").read_text()
+    told = json.loads(text)
+    told["random"]["score"]["value"] = "HERE"
+    path.write_text(json.dumps(told).replace('"HERE"', value))
+    found, wrong = read_evaluations(tmp_path)
+    assert [one.id for one in found] == [good.id]
+    assert len(wrong) == 1
+    assert wrong[0].startswith(f"{path.name}: cannot be read")
+
+
 MINE = ARENA_PROFILE.model_copy(update={"name": "mine"})
 
 

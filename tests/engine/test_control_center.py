@@ -264,6 +264,44 @@ def test_a_long_repair_is_no_start_that_failed(tmp_path: Path, monkeypatch: pyte
     assert engine.stop(30.0) == []
 
 
+def test_an_engine_that_ends_as_it_begins_says_why_and_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def recover_all(workspace: Path, progress: Any) -> list[Any]:
+        raise LookupError("a session without a name")
+
+    monkeypatch.setattr("data.recovery.recover_all", recover_all)
+    engine = ControlCenter(Settings(), Workspace(tmp_path / "ws"))
+    engine.start()
+    began_s = time.monotonic()
+    with pytest.raises(EngineError, match=r"it ended by itself: LookupError: a session without a name; .*secondseat\.log says more"):
+        engine.wait_ready()
+    assert time.monotonic() - began_s < 10
+    assert engine.stop(30.0) == []
+
+
+def test_a_torn_promotion_file_is_told_and_the_engine_starts(tmp_path: Path) -> None:
+    models = tmp_path / "ws" / "models"
+    (models / "policies").mkdir(parents=True)
+    (models / "promoted.json").write_bytes(b"")
+    engine = ControlCenter(Settings(), Workspace(tmp_path / "ws"))
+    engine.start()
+    assert engine.wait_ready()
+    told = [notice for notice in engine.snapshot().notices if "promoted.json" in notice.text]
+    assert [(notice.level, notice.source) for notice in told] == [("warning", "models")]
+    assert engine.stop(30.0) == []
+
+
+def test_what_cannot_be_counted_is_told_and_the_engine_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(workspace: Path) -> tuple[int, int]:
+        raise PermissionError(13, "Permission denied", str(workspace / "models"))
+
+    monkeypatch.setattr("engine.control_center.count_kept", refuse)
+    engine = ControlCenter(Settings(), Workspace(tmp_path / "ws"))
+    engine.start()
+    assert engine.wait_ready()
+    assert any("what the workspace holds cannot be counted" in notice.text for notice in engine.snapshot().notices)
+    assert engine.stop(30.0) == []
+
+
 def test_what_goes_on_after_a_hand_over_is_told(center: ControlCenter) -> None:
     assert center.duties() == Duties()
     do(center, "source", kind="arena", pilot="expert", seed=7)

@@ -12,6 +12,7 @@ import pytest
 
 from data.settings import Settings
 from data.workspace import Workspace
+from engine.commands import EngineError
 from engine.headless import Plan, run_headless
 from engine.remote import Remote, endpoint_path
 
@@ -37,3 +38,12 @@ def test_an_engine_that_was_asked_to_stop_says_so(tmp_path: Path) -> None:
     outcome = run_headless(Settings(), Plan(name="engine", linger=True), said.append, Workspace(tmp_path))
     asker.join(10)
     assert (outcome.reason, outcome.left_over) == ("asked to stop", ())
+
+
+def test_an_engine_that_ends_as_it_begins_is_not_said_to_be_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def recover_all(workspace: Path, progress: object) -> list[object]:
+        raise LookupError("a session without a name")
+
+    monkeypatch.setattr("data.recovery.recover_all", recover_all)
+    with pytest.raises(EngineError, match=r"^the engine did not start: it ended by itself: LookupError: a session without a name; "):
+        run_headless(Settings(), Plan(), print, Workspace(tmp_path))

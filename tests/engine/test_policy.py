@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 import subprocess
 import sys
@@ -225,7 +226,7 @@ def test_a_policy_of_other_arena_rules_is_refused(bundle: Path, tmp_path: Path) 
     [
         ({"threshold": 0.5, "refractory_s": 0.1, "rate_s": -1.0}, "rate_s -1.0"),
         ({"threshold": 1e99, "refractory_s": 0.1}, "threshold 1e"),
-        ({"threshold": 10**400, "refractory_s": 0.1}, "too large"),
+        ({"threshold": 10**400, "refractory_s": 0.1}, "401 digits"),
         ({"refractory_s": 0.1}, "threshold"),
         ({"threshold": 0.5, "refractory_s": 0.1, "magic": 1.0}, "magic"),
         ("often", "often|attribute"),
@@ -236,7 +237,43 @@ def test_a_card_with_strange_rules_for_pressing_is_refused(rule: Any, told: str,
     shutil.copytree(bundle, strange)
     found = load(strange / "executor")
     save(strange / "executor", found.tensors, {**found.card, "thresholds": {**found.card["thresholds"], "space": rule}})
-    with pytest.raises(CheckpointError, match=rf"strange: .*({told}).*train it again"):
+    with pytest.raises(CheckpointError, match=rf"strange.*({told}).*(train it again|earlier checkpoint)"):
+        load_policy(strange)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"normaliser": {"slots": {"mean": [0.0], "std": [1.0]}}}, r"normaliser of slots: \(1,\)"),
+        ({"play": {"click_tolerance": "a"}}, "click_tolerance 'a'"),
+        ({"play": {"reach_s": -1}}, "reach_s -1"),
+        ({"play": {"speed": 1}}, "speed"),
+    ],
+)
+def test_a_card_that_would_fail_in_flight_is_refused_before(changes: Any, told: str, bundle: Path, tmp_path: Path) -> None:
+    strange = tmp_path / "strange"
+    shutil.copytree(bundle, strange)
+    found = load(strange / "executor")
+    card = dict(found.card)
+    for name, value in changes.items():
+        card[name] = {**card.get(name, {}), **value} if isinstance(value, dict) else value
+    save(strange / "executor", found.tensors, card)
+    with pytest.raises(CheckpointError, match=rf"strange: .*{told}.*train it again"):
+        load_policy(strange)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), 0.0])
+def test_a_scale_that_is_none_is_refused(bad: float, bundle: Path, tmp_path: Path) -> None:
+    strange = tmp_path / "strange"
+    shutil.copytree(bundle, strange)
+    found = load(strange / "tactician")
+    scales = found.card["normaliser"]
+    scales["context"]["std"][0] = bad
+    text = json.dumps({**found.card, "normaliser": scales})
+    from safetensors.numpy import save as to_bytes
+
+    (strange / "tactician.safetensors").write_bytes(to_bytes(dict(found.tensors), {"card": text}))
+    with pytest.raises(CheckpointError, match=r"normaliser of context: not finite, or a scale of 0.*train it again"):
         load_policy(strange)
 
 

@@ -107,6 +107,26 @@ def test_stop_and_resume_repeat_the_straight_run_exactly(tmp_path: Path) -> None
         np.testing.assert_array_equal(values, load(tmp_path / "b" / "last_model").tensors[name])
 
 
+def test_a_bad_byte_in_the_curves_is_told_and_stops_no_run(tmp_path: Path) -> None:
+    run(tmp_path, stop_in=3)
+    path = tmp_path / "metrics.jsonl"
+    first, second, *rest = path.read_bytes().splitlines(keepends=True)
+    torn = [b"\xff" + second[1:], b'{"epoch": Infinity}\n', b"[1]\n", *rest, b'{"epoch": 1, "st']  # killed in the midst of a line
+    path.write_bytes(b"".join([first, *torn]))
+    resumed = run(tmp_path, resume=True)
+    assert (resumed.interrupted, resumed.epochs) == (False, 6)
+    assert f"{path}: lines that cannot be read are passed over (3): its curves have a gap" in resumed.notes
+    steps, epochs = lines(tmp_path)
+    assert (len(steps), len(epochs)) == (23, 6)
+
+
+def test_half_a_last_line_of_the_curves_is_nothing_to_tell(tmp_path: Path) -> None:
+    run(tmp_path, stop_in=3)
+    with (tmp_path / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"epoch": 3, "st')
+    assert not any("cannot be read" in note for note in run(tmp_path, resume=True).notes)
+
+
 def test_what_a_stopped_run_leaves_is_of_its_last_whole_epoch(tmp_path: Path) -> None:
     assert run(tmp_path, stop_in=4).interrupted  # in the middle of the fourth
     last, whole = load(tmp_path / "last_model"), load(tmp_path / "checkpoint_epoch_3")

@@ -10,11 +10,13 @@ from harness import face, screen_text, until
 from textual.widgets import Input, Select, Static
 
 from engine.state import Alert, JobState, RecorderState
+from tui.actions import PANES
+from tui.app import SecondseatApp
 from tui.memory import Memory
 from tui.panes.actions import ActionsPane
 from tui.screens.dialogs import AskLetter, AskText
 from tui.screens.form import ParametersForm
-from tui.screens.live import LiveScreen
+from tui.screens.live import PANE_IDS, LiveScreen
 
 
 async def test_recorder_keys_and_their_letters() -> None:
@@ -109,6 +111,23 @@ async def test_an_engine_that_does_not_start_is_said_and_the_face_stays() -> Non
         assert "workspace /x cannot be written" in screen_text(app)
         await pilot.press("f5")
         assert "the engine did not start" in screen_text(app)
+
+
+async def test_an_engine_that_ends_as_it_begins_is_not_said_to_be_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from data.settings import Settings
+    from data.workspace import Workspace
+    from engine.control_center import ControlCenter
+    from tui.pump import EngineHost
+
+    def recover_all(workspace: Path, progress: object) -> list[object]:
+        raise LookupError("a session without a name")
+
+    monkeypatch.setattr("data.recovery.recover_all", recover_all)
+    host = EngineHost(lambda: ControlCenter(Settings(), Workspace(tmp_path)))
+    host.start(lambda: None)
+    await until(lambda: host.phase == "failed", 20)
+    assert host.failure.startswith("it ended by itself: LookupError: a session without a name; ")
+    assert host.stop() == []
 
 
 async def test_the_form_is_made_from_the_model_and_remembered(tmp_path: Path) -> None:
@@ -284,6 +303,52 @@ async def test_sizes_from_small_to_wide() -> None:
         await pilot.resize_terminal(120, 36)
         await pilot.pause()
         assert "6 System" in screen_text(app)
+
+
+@pytest.mark.parametrize("pane_id", PANE_IDS)
+async def test_a_small_terminal_opens_with_the_pane_that_was_left(pane_id: str, tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "face.json")
+    memory.keep(pane=pane_id)
+    async with face(size=(80, 24), memory=memory) as (app, pilot, _):
+        await pilot.pause()
+        assert agreed(app) == pane_id
+        await pilot.press("1")
+        await pilot.pause()
+        assert agreed(app) == "actions"
+    assert Memory(tmp_path / "face.json").text("pane", "") == "actions"
+
+
+async def test_tab_body_and_focus_agree_however_the_pane_is_chosen() -> None:
+    async with face(size=(80, 24)) as (app, pilot, _):
+        seen: list[str] = []
+        for key in ("tab", "tab", "shift+tab", "7", "tab", "shift+tab"):
+            await pilot.press(key)
+            await pilot.pause()
+            seen.append(agreed(app))
+        assert seen == ["losses", "now", "losses", "log", "actions", "log"]
+        await pilot.press("4")
+        await pilot.click("#log")
+        await pilot.pause()
+        assert agreed(app) == "log"
+        for width, height in ((40, 10), (80, 24), (120, 36), (80, 24)):
+            await pilot.resize_terminal(width, height)
+            await pilot.pause()
+        assert agreed(app) == "log"
+        await pilot.press("question_mark")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert agreed(app) == "log"
+
+
+def agreed(app: SecondseatApp) -> str:
+    """The pane that the tab line, the body and the focus agree on."""
+    live = app.screen
+    assert isinstance(live, LiveScreen)
+    text = screen_text(app)
+    tab = next(name for key, name, _, short in PANES if f"[{key} {short}]" in text)
+    body = {name for name in PANE_IDS if live.pane(name).size.height > 5}
+    assert (live.current, live.focused, body) == (tab, live.pane(tab), {tab})
+    return tab
 
 
 async def test_quit_asks_only_when_something_runs() -> None:

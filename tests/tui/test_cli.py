@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from data.settings import Settings, SettingsError
 from engine import doctor
 from engine.source_spec import SourceSpec
 from tui import cli
-from tui.commands.invocation import UsageError, duration_s, shown_bytes, shown_duration, table
+from tui.commands.invocation import UsageError, duration_s, say, say_error, say_notice, shown_bytes, shown_duration, table
 from tui.commands.options import source_of
 
 SCRIPT = Path(sys.executable).parent / ("secondseat.exe" if os.name == "nt" else "secondseat")
@@ -162,6 +163,26 @@ def test_what_is_missing_is_told_in_one_line(
     assert captured.out == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "highest"),
+    [
+        (["train", "executor", "--seed"], 2**31 - 1),
+        (["train", "all", "--batch-size"], 65_536),
+        (["train", "detector", "--epochs"], 100_000),
+        (["evaluate", "--first-seed"], 2**31 - 1),
+        (["record", "--seed"], 2**31 - 1),
+        (["demo", "--seed"], 2**31 - 1),
+    ],
+)
+def test_a_number_that_fits_nowhere_is_refused_with_what_fits(
+    words: list[str], highest: int, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (highest + 1, 10**26 - 1):
+        assert cli.main([*words, str(number)]) == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert f"Invalid value for '{words[-1]}': Input should be less than or equal to {highest}" in told
+
+
 def test_an_unforeseen_error_is_one_line_too(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise KeyError("odd\nthing")
@@ -271,6 +292,39 @@ def test_models_are_listed_with_who_flies_and_what_is_unfinished(here: Path, cap
     assert "policy zz: there is none of that name in" in capsys.readouterr().err
 
 
+def test_of_a_promoted_policy_that_is_gone_is_not_said_that_it_flies(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from data.models import models_dir, promote
+    from tests.data.test_models import bundle
+
+    for name in ("kept", "gone"):
+        bundle(here / "ws", name)
+        promote(here / "ws", name)
+    shutil.rmtree(models_dir(here / "ws") / "policies" / "gone")
+    told = "gone is promoted and cannot fly (its folder is gone); nothing flies until another is promoted: secondseat models promote kept"
+    assert cli.main(["models", "list", "--workspace", "ws"]) == 0
+    listed = capsys.readouterr().out
+    assert told in listed
+    assert "flies;" not in listed
+    assert cli.main(["models", "list", "--workspace", "ws", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["problem"] == told
+    assert cli.main(["evaluate", "--workspace", "ws"]) == 1
+    assert "it is promoted and its folder is gone: promote another with secondseat models promote" in capsys.readouterr().err
+    assert cli.main(["models", "promote", "kept", "--workspace", "ws"]) == 0
+    assert cli.main(["models", "list", "--workspace", "ws"]) == 0
+    assert "nothing flies" not in capsys.readouterr().out
+
+
+def test_a_torn_promotion_file_is_told_on_a_line_and_stops_nothing(here: Path) -> None:
+    from tests.data.test_models import bundle
+
+    bundle(here / "ws", "one")
+    (here / "ws" / "models" / "promoted.json").write_bytes(bytes(64))
+    done = [run("models", *words, "--workspace", "ws") for words in (["list"], ["promote", "one"], ["list"])]
+    assert [one.returncode for one in done] == [0, 0, 0]
+    assert [b"promoted.json.corrupt: no policy is promoted now" in one.stderr for one in done] == [True, False, False]
+    assert b"flies" in done[2].stdout
+
+
 def spec(settings: Settings, **options: Any) -> SourceSpec:
     names = ("source", "window", "monitor", "region", "pilot", "seed", "fps", "session")
     return source_of(settings, **{name: options.get(name) for name in names}, loop=options.get("loop", False), look=options.get("look"))
@@ -320,6 +374,15 @@ def test_times_and_sizes() -> None:
 
 def test_tables_put_numbers_to_the_right() -> None:
     assert table(("name", "n"), [("a", 5), ("bbbbb", 10)]) == "name    n\na       5\nbbbbb  10"
+
+
+def test_no_control_character_of_a_text_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert table(("na\nme",), [("\x1b[31mred\r\n",)]) == "na me\n [31mred"
+    say("two\nlines\x1b[2J\a")
+    say_error("\x9b1m")
+    say_notice("\udcff")
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("two\nlines [2J \n", "secondseat:  1m\nnote:  \n")
 
 
 # -- the doctor

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from data.text import printable_lines
 from tests.engine.test_comparison import evaluation, kept
 from tests.support.evaluations import keep, keep_judged
 from tui import cli
@@ -151,3 +152,22 @@ def test_a_policys_name_is_its_newest_flight(capsys: pytest.CaptureFixture[str],
     assert "pair by pair" in said
     _, said = run(capsys, tmp_path, "compare", "night-2", "last")
     assert said.startswith("20261129T101500Z_night-3 was not flown: nothing can be said of who flies better\n")
+
+
+def test_what_a_file_names_steers_no_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    keep(tmp_path, "20261128T140500Z", "red", rungs=("state",))
+    keep_judged(tmp_path, "20261129T101500Z", "blue", game="arena", rules=2)
+    for path in (tmp_path / "logs" / "evaluations").iterdir():
+        value = json.loads(path.read_text())
+        value["levels"]["play"] = "\x1b]0;title\a"
+        path.write_text(json.dumps(value | {"policy": f"\x1b[31m{value['policy']}\nrow", "look": "\x9b1m"}))
+    (tmp_path / "logs" / "evaluations" / "\x1b[2J.json").write_text("{")
+    _, listed = run(capsys, tmp_path, "list")
+    _, compared = run(capsys, tmp_path, "compare", "20261128", "20261129")
+    _, alone = run(capsys, tmp_path, "compare", "20261128", "20261128")
+    for said in (listed, compared, alone):
+        assert printable_lines(said) == said
+    assert len(listed.splitlines()) == 4
+    assert " [31mred row" in listed
+    assert " [31mred row:  ]0;title" in compared
+    assert " [31mred row" in alone.splitlines()[0]

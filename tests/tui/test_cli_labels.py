@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from data.labels import Label, append
 from data.profile import ARENA_PROFILE
 from tests.support.sessions import write_play, write_session
 from tests.trainers.synthetic import session
@@ -60,6 +61,8 @@ def test_a_target_that_is_not_there_is_refused_with_what_to_do(workspace: Path, 
         (["set", "last", "0.5", "1", "--target", "drone"], "give its id, a whole number"),
         (["set", "last", "0.5", "1", "--target", "20", "--none"], "or --none alone"),
         (["set", "last", "0.5", "1", "--description", "x" * 2001], "at most 2000 letters"),
+        (["set", "last", "0.5", "1", "--description", "\x1b[31mred\a"], "it has a control character ('\\x1b'); leave it out"),
+        (["set", "last", "0.5", "1", "--description", "\udcff"], "it is no UTF-8 text"),
         (["set", "last", "0.5", "99:00", "--mode", "LOOT"], f"{folder.name} is 0:02.0 long; 99:00 is beyond it, use `end`"),
         (["set", "last", "0.5", "2.1", "--none"], "2.1 is beyond it"),
         (["tracks", "last", "1:00"], "has no step at 1:00"),
@@ -69,6 +72,19 @@ def test_a_target_that_is_not_there_is_refused_with_what_to_do(workspace: Path, 
         assert cli.main(["labels", *words]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
     assert told(capsys, "labels", "list", "last")["labels"] == []
+
+
+def test_a_description_from_elsewhere_steers_no_terminal_and_breaks_no_table(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_session(workspace)
+    start_ns = told(capsys, "labels", "list", "last")["start_ns"]
+    said = Label(start_ns=start_ns, end_ns=start_ns + 10**9, source="human", description="\x1b[31mred\a\nnew row", by="\x9bm")
+    append(folder, [said])
+    assert cli.main(["labels", "list", "last"]) == 0
+    listed = capsys.readouterr().out
+    assert "human    [31mred  new row" in listed
+    assert len(listed.splitlines()) == 2
+    assert cli.main(["labels", "undo", "last"]) == 0
+    assert capsys.readouterr().out == f"{folder.name}: taken back: 0:00.0-0:01.0  [31mred  new row\n"
 
 
 def test_the_length_as_it_is_shown_is_the_end(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:

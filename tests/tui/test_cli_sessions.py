@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from data.metadata import Stretch, read_metadata, write_metadata
+from data.text import printable_lines
 from tests.support.sessions import new_writer, write_session
 from tui import cli
 
@@ -234,3 +235,28 @@ def test_a_closed_window_is_told_once(workspace: Path, capsys: pytest.CaptureFix
     assert "window closed" not in said, "the gap says it"
     assert "1.0 s window 'the game' is closed" in said
     assert "merged from two" in said
+
+
+@pytest.mark.parametrize("game", ["arena", "\x1b[31mgame\nrow"])
+def test_another_persons_session_steers_no_terminal(game: str, workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_session(workspace)
+    metadata = read_metadata(folder)
+    profile = metadata.profile.model_copy(update={"name": game})
+    at = {"started_at": "\x1b[5mnow", "notes": ["\x1b]0;title\a"], "profile": profile}
+    gap = Stretch(start_ns=metadata.clock.monotonic_ns, end_ns=metadata.clock.monotonic_ns + 10**9, reason="\x1b[7m")
+    write_metadata(folder, metadata.model_copy(update={**at, "gaps": [gap]}))
+    (folder / "annotations.json").write_text(json.dumps({"title": "\x1b[8mtitle\nrow", "tags": ["\x07"], "note": "\x1b[2J\nsecond line"}))
+    for words in (["list"], ["show", "last"], ["note", "last"], ["tag", "last"], ["verify", "last"]):
+        assert cli.main(["sessions", *words]) == (game != "arena" and words in (["show", "last"], ["verify", "last"]))
+        said = capsys.readouterr()
+        assert printable_lines(said.out + said.err) == said.out + said.err, words
+        assert words != ["list"] or [line for line in said.out.splitlines() if line.startswith("row")] == []
+        assert words != ["note", "last"] or said.out == " [2J\nsecond line\n"
+
+
+@pytest.mark.parametrize("words", ["half a letter \udcc3", "\x1b[31mred"])
+def test_a_note_that_is_no_text_is_refused(words: str, workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_session(workspace, 5)
+    assert cli.main(["sessions", "note", "last", words]) == 1
+    assert "secondseat: the note cannot be kept: it " in capsys.readouterr().err
+    assert told(capsys, "sessions", "note", "last")["note"] == ""

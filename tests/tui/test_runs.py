@@ -41,6 +41,10 @@ def test_bad_lines_are_counted_and_values_that_are_none_left_out(tmp_path: Path)
     assert run.bad_lines == 2
     assert list(run.curves) == ["train_loss"]
     assert list(run.curves["train_loss"].steps) == [5.0]
+    with (tmp_path / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"step": 9, "train_loss": \xff}\n' + bytes(8) + b'\n{"step": 10, "train_loss": 0.5}\n')
+    run.read()
+    assert (run.bad_lines, run.figure("train_loss")) == (4, 0.5)
 
 
 def test_a_file_that_began_anew_is_read_anew(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tui.commands.invocation import new_app, say, say_json, settings_of, shown_duration, table
-from tui.commands.options import Json, Look
+from tui.commands.options import LARGEST_SEED, Json, Look
 
 app = new_app("The whole way once.")
 
@@ -15,10 +15,12 @@ app = new_app("The whole way once.")
 @app.command()
 def demo(
     context: typer.Context,
-    minutes: Annotated[float | None, typer.Option("--minutes", min=0.2, help="minutes of play to record")] = None,
-    episodes: Annotated[int | None, typer.Option("--episodes", min=2, help="episodes to fly")] = None,
-    epochs: Annotated[int | None, typer.Option("--epochs", min=1, help="epochs of each level; without: the quick ones")] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="picks the worlds and the training's randomness")] = 0,
+    minutes: Annotated[float | None, typer.Option("--minutes", min=0.2, max=10_000.0, help="minutes of play to record")] = None,
+    episodes: Annotated[int | None, typer.Option("--episodes", min=2, max=100_000, help="episodes to fly")] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=1, max=100_000, help="epochs of each level; without: the quick ones")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="picks the worlds and the training's randomness")] = 0,
     look: Look = None,
     as_json: Json = False,
 ) -> None:

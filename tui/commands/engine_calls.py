@@ -50,7 +50,10 @@ def status(
             say_json(state)
         else:
             lines = "\n".join(status_lines(state))
-            say(f"\x1b[H\x1b[J{lines}" if watch and sys.stdout.isatty() else f"{lines}\n" if watch else lines)
+            anew = watch and sys.stdout.isatty()
+            if anew:
+                sys.stdout.write("\x1b[H\x1b[J")
+            say(f"{lines}\n" if watch and not anew else lines)
         if not watch:
             return
         sys.stdout.flush()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui.commands.invocation import UsageError, new_app, say, say_json, say_notice, settings_of, table, workspace_of
-from tui.commands.options import Json, Look, Policy
+from tui.commands.options import LARGEST_SEED, Json, Look, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,9 @@ def evaluate(
     policy: Policy = "",
     episodes: Annotated[int, typer.Option("--episodes", min=2, max=100_000, help="episodes of a minute each, for everybody")] = 20,
     rungs: Annotated[str, typer.Option("--rungs", help="how it sees, with commas: state, emulated, pixels")] = "state,emulated,pixels",
-    first_seed: Annotated[int | None, typer.Option("--first-seed", min=0, help="without: the arena's own list of test seeds")] = None,
+    first_seed: Annotated[
+        int | None, typer.Option("--first-seed", min=0, max=LARGEST_SEED, help="without: the arena's own list of test seeds")
+    ] = None,
     workers: Annotated[int, typer.Option("--workers", min=0, max=64, help="episodes flown at a time; 0: one per core, at most 8")] = 0,
     minutes: Annotated[
         float,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from data.text import printable
 from tui.commands.invocation import UsageError, new_app, say, say_json, say_notice, table, workspace_of
 from tui.commands.options import Json
 
@@ -49,7 +50,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
     else:
         say("no evaluation yet; make one: secondseat evaluate")
     for line in wrong:
-        say(f"! {line}")
+        say(f"! {printable(line)}")
 
 
 @app.command()
@@ -114,7 +115,7 @@ def _say_levels(one: Kept, other: Kept) -> None:
         return
     say("each level, on one play each, without intervals: a hint, no verdict")
     for kept in (one, other):
-        say(f"  {kept.policy}: {kept.play or UNTOLD}")
+        say(f"  {printable(kept.policy)}: {printable(kept.play) or UNTOLD}")
     rows = [
         (f"{a.level}: {a.name}", shown(a.value, a.unit), shown(b.value, b.unit), f"{b.value - a.value:+.{0 if a.unit == 'px' else 2}f}")
         for a, b in both

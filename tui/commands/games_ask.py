@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from shutil import get_terminal_size
 from typing import Final
 
+from data.text import printable, printable_lines
+
 BACK: Final = "<"
 HELP: Final = f"Enter takes what stands in [ ], {BACK} goes back to the question before, Ctrl-C leaves: nothing is written before the end."
 _EVERY_S: Final = 0.25
@@ -54,7 +56,7 @@ class Asker:
             self.say(f"! {answer!r}: answer y or n")
 
     def say(self, text: str, end: str = "\n") -> None:
-        print(text, end=end, file=sys.stderr, flush=True)
+        print(printable_lines(text), end=end, file=sys.stderr, flush=True)
 
 
 def moments(seconds: float) -> Iterator[float]:
@@ -88,7 +90,7 @@ class LiveLines:
 
     def show(self, lines: Sequence[str]) -> None:
         width = get_terminal_size().columns - 1
-        cut = [line[:width] for line in lines]
+        cut = [printable(line)[:width] for line in lines]
         if self._rewrites and cut != self._shown:
             up = f"\x1b[{len(self._shown)}A\r" if self._shown else ""
             sys.stderr.write(up + "\x1b[J" + "".join(f"{line}\n" for line in cut))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from data.text import printable_lines
 from tui.commands.invocation import UsageError, say, say_error, say_json, say_notice, settings_of, table
 from tui.commands.long_work import long_work
 from tui.commands.options import Json
@@ -208,7 +209,7 @@ async def _serve(project: TeachProject, port: int, open_browser: bool, as_json: 
 def _say(text: str, as_json: bool) -> None:
     """Facts to stdout; where that is for JSON, to stderr."""
     if as_json:
-        print(text, file=sys.stderr, flush=True)
+        print(printable_lines(text), file=sys.stderr, flush=True)
     else:
         say(text)
 

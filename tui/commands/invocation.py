@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from data.text import printable, printable_lines
+
 if TYPE_CHECKING:
     import typer
 
@@ -91,7 +93,8 @@ def new_app(help_text: str) -> typer.Typer:
 
 
 def say(text: str) -> None:
-    print(text)
+    """One or more lines on stdout. Like the other two it lets no control character through: names and words come from files too."""
+    print(printable_lines(text))
 
 
 def say_json(value: Any) -> None:
@@ -102,18 +105,19 @@ def say_json(value: Any) -> None:
 
 
 def say_error(text: str) -> None:
-    print(f"secondseat: {text}", file=sys.stderr)
+    print(f"secondseat: {printable_lines(text)}", file=sys.stderr)
 
 
 def say_notice(text: str) -> None:
-    print(f"note: {text}", file=sys.stderr)
+    print(f"note: {printable_lines(text)}", file=sys.stderr)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Plain columns, numbers to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
+    """Plain columns, numbers to the right; each row is one line, whatever its cells hold."""
+    headings = [printable(heading) for heading in headings]
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
     rights = [bool(cells) and all(_is_number(row[column]) for row in cells) for column in range(len(headings))]
-    widths = [max(len(row[column]) for row in [list(headings), *cells]) for column in range(len(headings))]
+    widths = [max(len(row[column]) for row in [headings, *cells]) for column in range(len(headings))]
 
     def line(row: Sequence[str]) -> str:
         shown = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in zip(row, widths, rights, strict=True))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from data.text import printable, text_refusal
 from tui.commands.invocation import UsageError, new_app, say, say_json, table, workspace_of
 from tui.commands.options import Json
 from tui.commands.session_times import From, Id, To, end_s, moment_s
@@ -108,6 +109,8 @@ def set_(
 
     if bool(mode or target or description) == none:
         raise UsageError("labels set: give --mode, --target or --description, or --none alone")
+    if refusal := text_refusal(description):
+        raise UsageError(f"labels set --description: {refusal}")
     if len(description) > 2000:
         raise UsageError(f"labels set: a description has at most 2000 letters, not {len(description)}")
     folder = find(workspace_of(context).root, session)
@@ -208,7 +211,7 @@ def _words(label: Label) -> str:
         return "nothing any more"
     target = _target_words(label.target) if label.target is not None or label.no_target else ""
     health = f"health {label.health:.2f}" if label.health is not None else ""
-    return ", ".join(word for word in (label.mode or "", target, health, label.description or "") if word)
+    return ", ".join(word for word in (label.mode or "", target, health, printable(label.description or "")) if word)
 
 
 def _target_words(target: Target | None) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from data.text import printable
 from tui.commands.invocation import new_app, say, say_json, table, workspace_of
+
+if TYPE_CHECKING:
+    from data.models import Flier
 
 app = new_app("Training runs and policies. A policy is the three levels together; the promoted one flies.")
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Name = Annotated[str, typer.Argument(metavar="POLICY", help="a policy's name, or a folder that holds one")]
+_PROMOTE: Final = "secondseat models promote"
 
 
 @app.command("list")
@@ -19,10 +24,11 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
     from data.models import flier, list_policies, list_runs
 
     workspace = workspace_of(context)
-    policies, runs = list_policies(workspace.root), list_runs(workspace.root)
+    policies, runs, who = list_policies(workspace.root), list_runs(workspace.root), flier(workspace.root)
     if as_json:
         say_json(
             {
+                **({"problem": _who_flies(who)} if who.problem else {}),
                 "policies": [
                     {
                         "name": p.name,
@@ -58,12 +64,19 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
             ("*" if p.promoted else "", p.name, p.profile, p.created, p.problem or ("flies" if p.promoted else "whole")) for p in policies
         ]
         say(table(("", "policy", "game", "created", "state"), rows))
-        who = flier(workspace.root)
-        if who.newer:
-            say(f"{who.name} flies; {who.newer} is newer: secondseat models promote {who.newer} lets it fly")
+    if told := _who_flies(who):
+        say(told)
     if runs:
         rows = [(r.level, r.name, r.epochs, r.problem or _state(r.unfinished, r.figures)) for r in runs]
-        say(("\n" if policies else "") + table(("level", "run", "best epoch", "figures"), rows))
+        say(("\n" if policies or told else "") + table(("level", "run", "best epoch", "figures"), rows))
+
+
+def _who_flies(who: Flier) -> str:
+    """What to know of the promoted policy beyond the table, and what to do: it cannot fly, or a newer one is there."""
+    if who.problem:
+        remedy = f"{_PROMOTE} {who.newer}" if who.newer else f"secondseat train all, then {_PROMOTE} NAME"
+        return f"{who.name} is promoted and cannot fly ({who.problem}); nothing flies until another is promoted: {remedy}"
+    return f"{who.name} flies; {who.newer} is newer: {_PROMOTE} {who.newer} lets it fly" if who.newer else ""
 
 
 def _state(unfinished: str, figures: dict[str, Any]) -> str:
@@ -96,7 +109,7 @@ def _lines(values: dict[str, Any], indent: str) -> list[str]:
             lines += [f"{indent}{name}:", *_lines(value, indent + "  ")]  # pyright: ignore[reportUnknownArgumentType]
         else:
             shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-            lines.append(f"{indent}{name}: {shown}")
+            lines.append(f"{indent}{name}: {printable(shown)}")
     return lines
 
 

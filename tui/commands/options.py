@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -24,7 +24,9 @@ Window = Annotated[str | None, typer.Option("--window", metavar="TITLE", help="s
 Monitor = Annotated[int | None, typer.Option("--monitor", metavar="N", min=1, help="screen: a whole monitor, from 1")]
 Region = Annotated[str | None, typer.Option("--region", metavar="L,T,W,H", help="screen: a fixed region in px; L and T may be negative")]
 Pilot = Annotated[PilotName | None, typer.Option("--pilot", help="arena: who flies")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="arena: seed of the world")]
+LARGEST_SEED: Final = 2**31 - 1
+"""As the settings have it; what follows from a seed fits into 64 bits then."""
+Seed = Annotated[int | None, typer.Option("--seed", min=0, max=LARGEST_SEED, help="arena: seed of the world")]
 Look = Annotated[LookName | None, typer.Option("--look", help="arena: how it is drawn; without: as the settings say")]
 Session = Annotated[str | None, typer.Option("--session", metavar="SESSION", help="video: which session; last: the newest")]
 Loop = Annotated[bool, typer.Option("--loop", help="video: begin anew when it is over")]

@@ -12,6 +12,7 @@ from collections import deque
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+from data.text import printable, printable_lines
 from tui.commands.invocation import shown_duration
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class StatusLine:
 
     def show(self, text: str) -> None:
         """The newest state; where lines cannot be rewritten, one in ten seconds."""
+        text = printable(text)
         if self.rewrites:
             from shutil import get_terminal_size
 
@@ -98,7 +100,7 @@ class StatusLine:
         """A line that stays."""
         self.end()
         self._last_s = time.monotonic()
-        self._out.write(f"{text}\n")
+        self._out.write(f"{printable_lines(text)}\n")
 
     def ring(self) -> None:
         """The terminal's bell."""

@@ -17,6 +17,7 @@ from data.annotations import read as read_annotations
 from data.catalog import SessionInfo, describe
 from data.labels import ModeStretch
 from data.metadata import Metadata, read_metadata
+from data.text import printable, printable_lines
 from data.timeline import Lane, Timeline, read_timeline
 from data.verify import Finding, verify
 from data.vocabulary import ACTOR_KINDS
@@ -41,11 +42,11 @@ def page(folder: Path) -> None:
     width = min(WIDEST, max(NARROWEST, get_terminal_size().columns)) if sys.stdout.isatty() else 80
     console = Console(width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
     palette = look.palette
-    heading = Text(info.id, "bold")
+    heading = Text(printable(info.id), "bold")
     if info.title:
-        heading.append(f"  {info.title}", palette.good)
+        heading.append(f"  {printable(info.title)}", palette.good)
     for tag in info.tags:
-        heading.append(f" #{tag}", palette.accent)
+        heading.append(f" #{printable(tag)}", palette.accent)
     console.print(heading)
     _print_pairs(console, _facts(info, metadata, timeline), palette)
     console.print()
@@ -54,7 +55,7 @@ def page(folder: Path) -> None:
     _print_pairs(console, _sums(timeline), palette)
     for finding in _problems(folder):
         style = {"error": palette.bad, "warning": palette.warn}.get(finding.severity, palette.dim)
-        console.print(Text(f"! {finding}", style))
+        console.print(Text(f"! {printable(str(finding))}", style))
 
 
 def page_json(folder: Path) -> dict[str, Any]:
@@ -117,7 +118,7 @@ def _print_pairs(console: Console, pairs: Sequence[tuple[str, str]], palette: Pa
     grid.add_column(overflow="fold")
     for name, text in pairs:
         if text:
-            grid.add_row(name, Text(text))
+            grid.add_row(name, Text(printable_lines(text)))
     console.print(grid)
 
 

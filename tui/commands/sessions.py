@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from data.text import printable
 from tui.commands import session_edits, session_play, session_words
 from tui.commands.invocation import UsageError, new_app, say, say_json, shown_bytes, shown_duration, table, workspace_of
 from tui.commands.options import Json
@@ -82,7 +83,7 @@ def _print_list(sessions: list[SessionInfo], as_json: bool, when_none: str) -> N
     say(_fitting(("id", "kind", "game", "state", "length", "frames", "events", "steps", "size", "labels", "title"), rows))
     for session in sessions:
         if session.reason:
-            say(f"! {session.id}: {session.reason}")
+            say(f"! {session.id}: {printable(session.reason)}")
 
 
 def _fitting(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from rich.color import ColorSystem
 from rich.console import Console
 
+from data.text import printable
 from tui.commands.running import CommandError, TermAsInterrupt
 from tui.halfblock import Depth, runs
 from tui.moments import moment
@@ -131,7 +132,7 @@ class _Playing:
         down = [lane.name for lane in (*timeline.clicks, *timeline.keys) if lane.down_at(now_ns)]
         at, whole = (moment(max(0, ms - self._begin_ms) / 1000) for ms in (player.time_ms, player.end_ms))
         word = "playing" if player.playing else "paused"
-        text = f" {word} {at} of {whole}  x{player.speed:g}  {' '.join(down)}"
+        text = f" {word} {at} of {whole}  x{player.speed:g}  {printable(' '.join(down))}"
         columns, rows = self._size
         hint = "  space  q " if columns > 60 else ""
         line = f"\x1b[{rows};1H\x1b[0m\x1b[2K{text[: columns - len(hint)]:<{columns - len(hint)}}{hint}"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tui.commands.invocation import UsageError, new_app, say, say_json, say_notice, settings_of
-from tui.commands.options import Json
+from tui.commands.options import LARGEST_SEED, Json
 
 app = new_app("Learn from recordings: one level, all three, or the detector.")
 
@@ -21,8 +21,8 @@ OutputDir = Annotated[
     ),
 ]
 Device = Annotated[Literal["auto", "cpu", "cuda"] | None, typer.Option("--device", help="where to train; without: [live] device")]
-Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="without: as [training] says")]
-BatchSize = Annotated[int | None, typer.Option("--batch-size", min=1, help="examples per step")]
+Epochs = Annotated[int | None, typer.Option("--epochs", min=1, max=100_000, help="without: as [training] says")]
+BatchSize = Annotated[int | None, typer.Option("--batch-size", min=1, max=65_536, help="examples per step")]
 LearningRate = Annotated[float | None, typer.Option("--lr", min=1e-9, max=1.0, help="highest learning rate")]
 Quick = Annotated[bool, typer.Option("--quick", help="fewer epochs: for a first look")]
 Preset = Annotated[
@@ -30,7 +30,7 @@ Preset = Annotated[
     typer.Option("--preset", help="schedule by the amount of play: small under 50 min, large over 100; without: as [training] says"),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="go on with the newest run of this game, or with the one of --name")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="seed of everything random")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, max=LARGEST_SEED, help="seed of everything random")]
 Game = Annotated[str, typer.Option("--game", metavar="GAME", help="whose sessions to learn from; without: the game that is played")]
 Name = Annotated[str, typer.Option("--name", metavar="NAME", help="name of the run and of the policy; without: the time")]
 

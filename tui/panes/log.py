@@ -7,6 +7,7 @@ import time
 from rich.text import Text
 from textual import events
 
+from data.text import printable
 from engine.state import EngineState, Notice
 from tui.line_index import LEVELS
 from tui.panes.base import LinesPane, cut
@@ -127,8 +128,3 @@ def log_line(pane: LinesPane, clock: str, level: str, source: str, text: str, wi
     line.append(f"{source:<10.10} ", palette.dim)
     line.append(printable(text), style)
     return cut(line, width, pane.look.glyphs.ellipsis)
-
-
-def printable(text: str) -> str:
-    """One line without control characters: a library's text must not steer the terminal."""
-    return "".join(c if c.isprintable() else " " for c in text)

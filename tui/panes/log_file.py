@@ -8,10 +8,11 @@ from typing import Final
 from rich.text import Text
 from textual import events
 
+from data.text import printable
 from engine.state import EngineState
 from tui.line_index import LEVELS, Filter, LineIndex
 from tui.panes.base import cut
-from tui.panes.log import LogPane, log_line, printable
+from tui.panes.log import LogPane, log_line
 
 LOG_NAME: Final = "secondseat.log"
 ROTATED: Final = 4

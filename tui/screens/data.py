@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from data.text import printable
 from engine.state import EngineState
 from tui.panes.base import LinesPane
-from tui.panes.log import printable
 from tui.pump import one_line
 from tui.screens import data_rows, session_deeds
 from tui.screens.table import Column, TablePane, TableScreen

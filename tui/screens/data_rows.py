@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from data.text import printable
 from tui.moments import moment
 from tui.panes.base import size
-from tui.panes.log import printable
 from tui.screens.table import Column
 from tui.theme import Look
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from rich.text import Text
 
+from data.text import printable
 from engine.state import EngineState, JobState
 from tui.charts import nice_number, sparkline
 from tui.panes.base import LinesPane, clock, cut, wrapped
-from tui.panes.log import printable
 from tui.panes.status import percent
 from tui.screens.lists import ListPane, ListScreen
 

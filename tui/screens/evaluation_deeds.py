@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from data.text import printable
 from engine.state import EngineState, JobState
 from tui.asking import ask
 from tui.moments import moment
 from tui.opening import open_file
 from tui.panes.base import bar, cut
-from tui.panes.log import printable
 from tui.panes.status import percent
 from tui.pump import one_line
 from tui.screens.session_deeds import long_work

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
+from data.text import printable
 from data.vocabulary import MODES
 from engine import kept_levels
 from engine.comparison import Difference, Kept, KeptRung, not_flown, other_look
@@ -16,7 +17,6 @@ from engine.scores import Interval
 from tui.bars import beside, columns, figure, gain_bar, heat, interval_bar, share_bar
 from tui.moments import moment
 from tui.panes.base import wrapped
-from tui.panes.log import printable
 from tui.theme import Look
 
 LEVELS: Final[Mapping[Level, str]] = {

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rich.text import Text
 
+from data.text import printable
 from engine.comparison import LEARNT_FROM, Kept, other_look, read_evaluations, refusal
 from engine.state import EngineState
 from tui.bars import figure, interval_bar
 from tui.panes.base import LinesPane
-from tui.panes.log import printable
 from tui.pump import one_line
 from tui.screens import evaluation_deeds
 from tui.screens.evaluation_parts import brief, drawn, played, summed_up, values

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from data.text import printable
 from engine.state import EngineState, JobState
 from tui.panes.base import LinesPane
-from tui.panes.log import printable
 from tui.panes.status import percent
 from tui.pump import one_line
 from tui.screens import league_deeds

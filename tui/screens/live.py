@@ -9,7 +9,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.css.query import QueryType
 from textual.screen import Screen
+from textual.widget import Widget
 
 from engine.state import EngineState
 from tui.actions import PANES
@@ -104,6 +106,8 @@ class TooSmall(LinesPane):
 
 class LiveScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
+    AUTO_FOCUS = ""
+    """Textual would give the focus to the first pane; ``fit`` gives it to the current one."""
 
     def __init__(self, current: str) -> None:
         super().__init__()
@@ -145,22 +149,32 @@ class LiveScreen(Screen[None]):
             memory.number("log_rows", start.log, 1, 1000),
         )
         self.fit()
-        self.pane(self.current).focus()
 
     def on_resize(self, event: events.Resize) -> None:
         self.fit()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         widget_id = event.widget.id or ""
-        if widget_id in PANE_IDS and widget_id != self.current:
-            self.current = widget_id
-            self.face.remember_pane(widget_id)
+        if widget_id in PANE_IDS and widget_id != self.current and event.widget is self.focused:
+            self.focus_pane(widget_id)
+
+    def focus_next(self, selector: str | type[QueryType] = "*") -> Widget | None:
+        """The pane after the current one; where one is shown alone, among all of them."""
+        return self._focus_beside(1) if self.mode == "single" else super().focus_next(selector)
+
+    def focus_previous(self, selector: str | type[QueryType] = "*") -> Widget | None:
+        """The pane before the current one, likewise."""
+        return self._focus_beside(-1) if self.mode == "single" else super().focus_previous(selector)
+
+    def _focus_beside(self, by: int) -> Widget:
+        self.focus_pane(PANE_IDS[(PANE_IDS.index(self.current) + by) % len(PANE_IDS)])
+        return self.pane(self.current)
 
     def pane(self, pane_id: str) -> LinesPane:
         return self.query_one(f"#{pane_id}", LinesPane)
 
     def fit(self) -> None:
-        """Decide by the size which widgets are seen."""
+        """Decide by the size which widgets are seen; the current pane has the focus as soon as it is."""
         width, height = self.face.size
         self.mode = mode_of(width, height, self.full)
         small, single = self.mode == "small", self.mode == "single"
@@ -184,19 +198,19 @@ class LiveScreen(Screen[None]):
         log.styles.height = "1fr" if log_alone else 3 if single else sizes.log
         self.query_one("#hint").display = not small
         self.query_one("#footer").display = not small
+        if not small and self.focused is not self.pane(self.current):
+            self.pane(self.current).focus()
 
     def focus_pane(self, pane_id: str) -> None:
         self.current = pane_id
         self.face.remember_pane(pane_id)
         self.fit()
-        self.pane(pane_id).focus()
         self.query_one(TabLine).show(self.face.newest)
 
     def toggle_full(self) -> None:
         self.full = not self.full
         self.face.memory.keep(full=self.full)
         self.fit()
-        self.pane(self.current).focus()
 
     def resize_column(self, by: int) -> bool:
         """The focused pane's column one step wider or narrower (the log: higher or lower); False where one pane is alone."""

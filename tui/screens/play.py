@@ -13,11 +13,11 @@ from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 
+from data.text import printable
 from engine.state import EngineState
 from tui.halfblock import depth_of, runs
 from tui.moments import moment
 from tui.panes.base import LinesPane, bar, cut
-from tui.panes.log import printable
 from tui.pump import one_line
 from tui.screens.lists import ListScreen
 from tui.screens.play_marks import Marks, load_marks

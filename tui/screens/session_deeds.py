@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from data.text import printable
 from tui.desk import Cancelled
 from tui.moments import moment
 from tui.panes.base import bar, cut, size
-from tui.panes.log import printable
 from tui.pump import one_line
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rich.text import Text
 
+from data.text import printable
 from data.vocabulary import Mode
 from tui.moments import moment
 from tui.panes.base import cut, pairs, size
-from tui.panes.log import printable
 from tui.screens.data_rows import sign_of, when, word_of
 from tui.theme import Look
 from tui.timeline import Row, View

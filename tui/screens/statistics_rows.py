@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from data.text import printable
 from data.vocabulary import MODES
 from tui.bars import beside, share_bar
 from tui.moments import moment
 from tui.panes.base import cut, wrapped
-from tui.panes.log import printable
 from tui.screens.data_rows import when
 from tui.screens.table import Column
 from tui.theme import Look

@@ -6,10 +6,10 @@ from typing import Final
 
 from rich.text import Text
 
+from data.text import printable
 from engine.state import EngineState, JobState
 from tui.moments import moment
 from tui.panes.base import LinesPane, bar, cut, wrapped
-from tui.panes.log import printable
 from tui.panes.status import percent
 from tui.screens.lists import ListPane, ListScreen
 from tui.screens.session_deeds import busy_line

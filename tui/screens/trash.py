@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
+from data.text import printable
 from engine.state import EngineState
 from tui.moments import moment
 from tui.panes.base import LinesPane, size
-from tui.panes.log import printable
 from tui.pump import one_line
 from tui.screens import data_rows
 from tui.screens.dialogs import AskLetter
