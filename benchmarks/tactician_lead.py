@@ -2,10 +2,10 @@
 
     python -m benchmarks.tactician_lead --minutes 30 --unseen-minutes 90 --seeds 2
 
-The scripted expert plays with emulated perception. Each variant is trained once a seed and asked five times a second, as in flight; modes
-are the labels' own, so that the Tactician alone is looked at. Share right of the decisions with a target, of those in crowds, and of the
-first clicks on a track: whether that track was the target held in the tick of the click, which is what the Executor is told. Beside them
-the demonstrator's second run, which thinks in every tick. The result is written to ``benchmarks/results/`` as dated JSON.
+The scripted expert plays with emulated perception. Each variant is trained once a seed and asked five times a second, as in flight. The
+modes that it is told are those of Strategists that did not learn from that play. Share right of the decisions with a target, of those in
+crowds, and of the first clicks on a track: whether that track was the target held in the tick of the click, which is what the Executor is
+told. Beside them the demonstrator's second run, which thinks in every tick. The result is written to ``benchmarks/results/`` as dated JSON.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from benchmarks.dated import write_result
 from benchmarks.learning import Job, recordings, settings_of
 from data.checkpoint import load
-from data.features import Normaliser, set_context_features, set_features
-from data.hindsight import label_modes, label_targets
+from data.features import UNKNOWN_MODE, Normaliser, set_context_features, set_features, summary_features
+from data.hindsight import label_targets
 from data.schema import NO_TARGET, Observation
 from data.steps import Steps
 from data.track_lookup import click_rows
@@ -36,8 +36,9 @@ from data.windows import Part, sample_rows
 from engine.scoreboard import CROWD, clicked_targets, enemies_in, repeats
 from engine.unseen_play import second_run, unseen_play
 from league.arena.skirmish import RULES_VERSION
-from trainers import tactician
+from trainers import strategist, tactician
 from trainers.loop import load_network
+from trainers.strategist import StrategistSettings
 from trainers.tactician import TacticianSettings
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -51,7 +52,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """A session to judge on. modes int64, targets int32, crowd [T]; first int64 [C] rows of first clicks on a track, its ids int32 [C]."""
+    """A session to judge on. modes int64 (as a Strategist says), targets int32, crowd [T]; first int64 [C] rows of first clicks on a track,
+    its ids int32 [C]."""
 
     steps: Steps
     modes: NDArray[np.int64]
@@ -61,13 +63,25 @@ class Unseen:
     ids: NDArray[np.int32]
 
     @staticmethod
-    def of(steps: Steps) -> Unseen:
+    def of(steps: Steps, modes: NDArray[np.int64]) -> Unseen:
         clicks = click_rows(steps)
         flat = clicked_targets(steps, clicks)
         first = (flat >= 0) & ~repeats(steps, clicks, flat)
         crowd = enemies_in(steps, np.arange(len(steps))) >= CROWD
         ids = steps.track_ids[flat[first]].astype(np.int32)
-        return Unseen(steps, label_modes(steps).astype(np.int64), label_targets(steps), crowd, clicks[first], ids)
+        return Unseen(steps, modes, label_targets(steps), crowd, clicks[first], ids)
+
+
+def said_modes(learnt_from: list[Steps], settings: StrategistSettings, place: Path, asked: list[Steps]) -> list[NDArray[np.int64]]:
+    """[T] of each session asked: what a Strategist holds in each row that was trained on the others."""
+    best = strategist.train(learnt_from, settings, place).best
+    card = load(best).card
+    network = strategist.make_network(len(summary_features(asked[0].profile)), settings)
+    load_network(network, best)
+    network.eval()
+    normaliser = Normaliser.from_json(card["normaliser"]["summary"])
+    whole = [(steps, Part(0, 0, len(steps))) for steps in asked]
+    return [strategist.predict(network, normaliser, steps, part, 0.0, UNKNOWN_MODE, card["mode_bias"]) for steps, part in whole]
 
 
 def figures(play: list[Unseen], held: list[NDArray[np.int32]]) -> dict[str, float]:
@@ -104,7 +118,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         sessions = recordings(job, Path(place))
         steps = unseen_play("expert", asked.unseen_minutes, "emulated", exact=exact)
-        play, again = [Unseen.of(one) for one in steps], second_run("expert", steps, exact)
+        above = settings_of(job).strategist
+        above = replace(above, history=above.shorter, shorter=0, loop=replace(above.loop, checkpoints=False))
+        modes = said_modes(sessions, above, Path(place) / "above", steps)
+        play, again = [Unseen.of(one, said) for one, said in zip(steps, modes, strict=True)], second_run("expert", steps, exact)
+        halves = sessions[::2], sessions[1::2]
+        told = [said_modes(other, above, Path(place) / f"above_{i}", mine) for i, (other, mine) in enumerate((halves[::-1], halves))]
+        told_modes = [told[i % 2][i // 2][:, None] for i in range(len(sessions))]
         meant = [np.array([one.target_id for one in again(i, 0, len(s))], np.int32) for i, s in enumerate(steps)]
         result: dict[str, Any] = {"second run": figures(play, meant)}
         line = "{:24} with a target {on_target:.3f}   in crowds {in_crowds:.3f}   at first clicks {at_first_clicks:.3f}"
@@ -116,7 +136,7 @@ def main() -> None:
                 plain = settings_of(replace(job, seed=seed)).tactician
                 settings = replace(plain, loop=replace(plain.loop, seed=seed, checkpoints=False), **change)
                 began_s = time.monotonic()
-                learnt = tactician.train(sessions, settings, Path(place) / f"{name}_{seed}")
+                learnt = tactician.train(sessions, settings, Path(place) / f"{name}_{seed}", modes=told_modes)
                 one = {"epochs": learnt.epochs, "val_loss": learnt.figures["val_loss"], "seconds": round(time.monotonic() - began_s, 1)}
                 each.append(one | figures(play, held_by(learnt.best, settings, play)))
                 print(line.format(f"{name}, seed {seed}", **each[-1]), flush=True)
