@@ -57,11 +57,12 @@ def write_json(path: Path, value: Any) -> None:
     write_whole(path, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
 
 
-def from_json(content: str | bytes) -> Any:
+def from_json(content: str | bytes, any_number: bool = False) -> Any:
     """The value of JSON text that may come from anywhere. Raises ValueError, also on text that is nested too deep to be read and on whole
-    numbers of more than 128 bits (a random generator's state has so many): larger ones would fail far from here, as no float."""
+    numbers of more than 128 bits (a random generator's state has so many): larger ones would fail far from here, as no float.
+    any_number: the caller looks at each number itself, and what it says of them is of more use."""
     try:
-        return json.loads(content, parse_int=_whole_number)
+        return json.loads(content, parse_int=None if any_number else _whole_number)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 

@@ -92,7 +92,7 @@ def lines_of(path: Path, dropped: Counter[str], notes: list[str]) -> Iterator[Ma
             if not line.strip():
                 continue
             try:
-                value = from_json(line)
+                value = from_json(line, any_number=True)
             except ValueError:
                 dropped["lines that are no JSON" if line.endswith(b"\n") else "a last line cut off"] += 1
                 continue

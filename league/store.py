@@ -126,7 +126,7 @@ def read_journal(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     torn = False
     for number, line in enumerate(lines, 1):
         try:
-            row = from_json(line)
+            row = from_json(line, any_number=True)
         except ValueError:
             row = None
         if isinstance(row, dict):

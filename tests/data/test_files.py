@@ -14,6 +14,12 @@ def test_what_is_ours_comes_back() -> None:
     assert from_json(json.dumps(value)) == from_json(json.dumps(value).encode()) == value
 
 
+def test_who_looks_at_each_number_gets_them_all() -> None:
+    assert from_json("[" + "9" * 400 + "]", any_number=True) == [int("9" * 400)]
+    with pytest.raises(ValueError, match="nested too deep"):
+        from_json("[" * 100_000, any_number=True)
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "[" * 100_000, '{"a":' * 100_000, "9" * 400, f"[-{'9' * 41}]", str(2**128), "9" * 5000, b"\xff", b"\xff\xfe["]
 )

@@ -29,7 +29,7 @@ class Bright:
     def __call__(self, picture: F32) -> F32:
         self.looks += 1
         rows, columns = np.nonzero(picture[0, 0, 6:186] > 0.9)
-        output = np.zeros((14, 1), np.float32)
+        output = np.zeros((4 + len(ARENA_PROFILE.classes), 1), np.float32)
         if len(rows):
             output[:4, 0] = columns.mean() + 0.5, rows.mean() + 6.5, 9, 9
             output[4 + DRONE, 0] = 0.9
