@@ -251,17 +251,21 @@ def modes_at(stretches: Sequence[ModeStretch], times_ns: NDArray[np.int64]) -> N
     return modes
 
 
-def unread_labels(folder: Path) -> str:
-    """How many lines of a session's journal cannot be read, in words; empty where all can."""
-    bad = read(folder)[1]
+def unread(bad: int) -> str:
+    """That so many lines of a journal cannot be read, in words; empty for none."""
     return f"{bad} line{'s' if bad > 1 else ''} of {LABELS_NAME} cannot be read: what they said is not known" if bad else ""
 
 
-def labelled(steps: Steps, folder: Path) -> Steps:
-    """The steps of a session with what the journal in its folder says of them. Raises OSError."""
-    labels = read(folder)[0]
+def labelled_and_unread(steps: Steps, folder: Path) -> tuple[Steps, str]:
+    """The steps of a session with what the journal in its folder says of them, and what of it cannot be read. Raises OSError."""
+    labels, bad = read(folder)
     said_mode = modes_at(mode_stretches(labels), steps.time_ns)
-    return replace(steps, said_mode=said_mode, said_target=targets_at(target_stretches(labels), steps))
+    return replace(steps, said_mode=said_mode, said_target=targets_at(target_stretches(labels), steps)), unread(bad)
+
+
+def labelled(steps: Steps, folder: Path) -> Steps:
+    """The steps alone."""
+    return labelled_and_unread(steps, folder)[0]
 
 
 def targets_at(stretches: Sequence[TargetStretch], steps: Steps) -> NDArray[np.int32]:

@@ -21,7 +21,7 @@ from data.copies import SAME_PLAY as SAME_PLAY
 from data.copies import Copy, Origin, made_from_others
 from data.copies import copies as copies_of
 from data.hindsight import label_modes
-from data.labels import labelled, unread_labels
+from data.labels import labelled_and_unread
 from data.metadata import Metadata
 from data.session_reader import open_session
 from data.steps import Steps, input_names
@@ -118,8 +118,8 @@ def session_statistics(folder: Path, history: int = STRATEGIST_HISTORY) -> Sessi
     """The figures of one session. history: seconds of the Strategist's windows. Raises SessionError, OSError."""
     session = open_session(folder)
     try:
-        steps = labelled(session.steps(), folder)
-        return steps_statistics(session.id, session.metadata, steps, history, session.damage, unread_labels(folder))
+        steps, unread = labelled_and_unread(session.steps(), folder)
+        return steps_statistics(session.id, session.metadata, steps, history, session.damage, unread)
     finally:
         session.close()
 
@@ -198,17 +198,14 @@ def _idle(steps: Steps, usable: list[tuple[int, int]]) -> NDArray[np.bool_]:
 
 def _oddities(found: SessionStatistics, metadata: Metadata, damage: str, unread: str) -> list[str]:
     """What a person should look at before learning from it, each with its figure."""
-    odd: list[str] = []
+    odd = [unread] if unread else list[str]()
     if not found.ticks and damage:
-        return [f"no ticks: its steps are damaged ({damage}); take them from a copy, or make new ones: secondseat data perceive"]
+        return [f"no ticks: its steps are damaged ({damage}); take them from a copy, or make new ones: secondseat data perceive", *odd]
     if not found.ticks:
-        return ["no ticks: it was recorded without perception; secondseat data perceive makes them from the pictures"]
+        return ["no ticks: it was recorded without perception; secondseat data perceive makes them from the pictures", *odd]
+    odd += [f"only what is whole is counted: {damage}"] if damage else []
     if not found.learnable_ticks:
-        return [f"nothing to learn from: 0 of {found.ticks} ticks were played by a person or demonstrator in a focused window"]
-    if damage:
-        odd.append(f"only what is whole is counted: {damage}")
-    if unread:
-        odd.append(unread)
+        return [*odd, f"nothing to learn from: 0 of {found.ticks} ticks were played by a person or demonstrator in a focused window"]
     if found.learnable_ticks < FEW_ROWS:
         odd.append(f"only {found.learnable_ticks} learnable ticks")
     if metadata.profile.classes and found.empty_ticks == found.ticks:

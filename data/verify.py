@@ -11,7 +11,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from data.labels import LABELS_NAME, unread_labels
+from data.labels import LABELS_NAME, unread
+from data.labels import read as read_labels
 from data.locks import writer_alive
 from data.metadata import Metadata, SessionError, Stretch, read_metadata
 from data.steps_arrow import TableRead, events_schema, read_table, steps_schema
@@ -69,8 +70,8 @@ def verify(folder: Path) -> list[Finding]:
             found.append(_counts_differ(_table_file(folder, name), name, claimed, read.table.num_rows))
     _events(folder, metadata, events, times, found)
     _steps(folder, metadata, steps, times, found)
-    if unread := unread_labels(folder):
-        found.append(Finding("error", LABELS_NAME, unread))
+    if told := unread(read_labels(folder)[1]):
+        found.append(Finding("error", LABELS_NAME, told))
     for gap in metadata.gaps:
         found.append(Finding("info", "metadata.json", f"recorded gap {_gap_text(gap)}"))
     found.extend(Finding("info", "metadata.json", note) for note in metadata.notes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from data.catalog import list_sessions
 from data.copies import Origin, copies
-from data.labels import labelled, unread_labels
+from data.labels import labelled_and_unread
 from data.metadata import Stretch
 from data.models import LEVELS, Level, promote, promoted_name
 from data.profile import ARENA_PROFILE, GameProfile
@@ -163,13 +163,13 @@ def named_sessions(
         else:
             with open_session(info.folder) as session:
                 try:
-                    steps = labelled(session.steps(), info.folder)
+                    steps, unread = labelled_and_unread(session.steps(), info.folder)
                 except SessionError as error:
                     left_out.append(f"{info.id}: {str(error).removeprefix(f'{info.id}: ')}")
                     continue
                 if len(steps):
                     left_out += [f"{info.id}: only {len(steps)} whole steps are learnt from: {session.damage}"] if session.damage else []
-                    left_out += [f"{info.id}: {words}"] if (words := unread_labels(info.folder)) else []
+                    left_out += [f"{info.id}: {unread}"] if unread else []
                     steps, words = _perturbed(steps, session.metadata.perturbed, perturbed)
                     left_out += [f"{info.id}: {words}"] if words else []
                     loaded[info.id] = steps, Origin.of(session.metadata, steps)
